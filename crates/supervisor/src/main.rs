@@ -1,0 +1,81 @@
+//! The process of one slot: it starts an attempt, contains it, and outlives the driver.
+//!
+//! `serve` is the loop, `commands` what drivers may ask, `attempt` one attempt, `tree` its end. The contract with the
+//! driver is `docs/reference/supervisor-protocol.md`. One thread; nothing here may wait for a driver.
+
+#[cfg(not(unix))]
+compile_error!("budwood needs POSIX processes; on Windows use it inside WSL");
+
+mod abilities;
+mod args;
+mod attempt;
+mod cgroup;
+mod commands;
+mod conclusion;
+mod connection;
+mod folder;
+mod log;
+mod memory;
+#[cfg(target_os = "linux")]
+mod namespace;
+mod pidfd;
+mod processes;
+mod result;
+mod serve;
+mod signals;
+mod slot;
+mod spawn;
+mod step;
+mod sweep;
+mod sys;
+mod text;
+mod tree;
+mod wire;
+
+use std::process::ExitCode;
+
+use args::Request;
+
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let words = std::env::args_os().skip(1).map(|word| word.into_string());
+    let Ok(words) = words.collect::<Result<Vec<String>, _>>() else {
+        eprintln!("arguments have to be UTF-8");
+        return ExitCode::from(USAGE);
+    };
+    match args::parse(words) {
+        Ok(request) => answer(request),
+        Err(message) => {
+            eprintln!("{message}\n\nhint: budwood-supervisor --help");
+            ExitCode::from(USAGE)
+        }
+    }
+}
+
+fn answer(request: Request) -> ExitCode {
+    match request {
+        Request::Serve(places) => serve::serve(places).unwrap_or_else(|e| {
+            eprintln!("cannot serve: {e}");
+            ExitCode::FAILURE
+        }),
+        Request::Sweep(sweep) => {
+            let swept = sweep.run();
+            println!("{}", serde_json::to_string(&swept).expect("plain data can be written as JSON"));
+            if swept.left.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Request::Probe => {
+            println!("{}", abilities::probe());
+            ExitCode::SUCCESS
+        }
+        Request::Version => {
+            println!("budwood-supervisor {VERSION}");
+            ExitCode::SUCCESS
+        }
+        Request::Help => {
+            print!("{}", args::HELP);
+            ExitCode::SUCCESS
+        }
+    }
+}

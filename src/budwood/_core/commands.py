@@ -1,0 +1,37 @@
+"""What the engine must do once an event is durable: the machine's only way to touch the world.
+
+Knows ids and numbers. Must not know how anything is done.
+"""
+
+from msgspec import Struct
+
+
+class StartAttempt(Struct, frozen=True):
+    """Hand the attempt to its slot's supervisor."""
+
+    task: int
+    attempt: int
+
+
+class CancelAttempt(Struct, frozen=True):
+    """End the attempt's processes; it will report its end."""
+
+    task: int
+    attempt: int
+
+
+class ForgetAttempt(Struct, frozen=True):
+    """Its end is in the store: its directory may go, its slot is free."""
+
+    task: int
+    attempt: int
+
+
+class WakeTask(Struct, frozen=True):
+    """Look at the task again after its back-off."""
+
+    task: int
+    delay_s: float
+
+
+Command = StartAttempt | CancelAttempt | ForgetAttempt | WakeTask

@@ -1,0 +1,161 @@
+"""What follows from an event by rule, as further events of the same commit.
+
+A failure skips what depends on it, by name; a spent budget or a row of set-up faults pauses; the last end ends the run. Pure. On replay these
+events come from the log like all others, so a changed rule never rewrites the past.
+"""
+
+from collections.abc import Iterable
+
+from budwood._core.events import (
+    AttemptEnded,
+    Event,
+    External,
+    PlanRevised,
+    RunEnded,
+    RunPaused,
+    RunWaiting,
+    TasksAdded,
+    TasksCancelled,
+    TasksRetried,
+    TasksSkipped,
+)
+from budwood._core.judge import ENVIRONMENT, SETUP
+from budwood._core.model import ENDED_RUN, AttemptPhase, RunPhase, TaskId, TaskPhase
+from budwood._core.schedule import best_ready, has_budget
+from budwood._core.state import RunState, TaskState
+
+_UNMET = (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED)
+_WORTH_SAYING_MS = 1000
+_NOT_BEGUN = (TaskPhase.BLOCKED, TaskPhase.READY)
+
+
+def consequences(state: RunState, event: Event) -> list[Event]:
+    """List what follows from an event that was just applied."""
+    match event:
+        case AttemptEnded():
+            return _after_attempt(state, event)
+        case TasksCancelled(tasks=ids):
+            return _skip_dependants(state, (state.task(i) for i in ids))
+        case TasksAdded(more=False) | PlanRevised() | TasksRetried():
+            return _skip_dependants(state, (task for task in state.tasks if task.phase in _UNMET and not task.removed))
+        case _:
+            return []
+
+
+def _after_attempt(state: RunState, event: AttemptEnded) -> list[Event]:
+    task = state.task(event.task)
+    found: list[Event] = []
+    if event.error is not None:
+        found += _external_causes(event)
+        found += _pauses(state, task, event)
+    if task.phase is TaskPhase.FAILED and state.settings.strict:
+        found += _strict(state, task)
+    elif task.phase in _UNMET:
+        found += _skip_dependants(state, [task])
+    return found
+
+
+def _external_causes(event: AttemptEnded) -> Iterable[Event]:
+    assert event.error is not None
+    if event.phase is AttemptPhase.TIMED_OUT or event.error.type == "memory" or event.error.type in ENVIRONMENT:
+        yield External(cause=event.error.type, detail=event.error.message, task=event.task, attempt=event.attempt)
+
+
+def _pauses(state: RunState, task: TaskState, event: AttemptEnded) -> Iterable[Event]:
+    assert event.error is not None
+    if state.phase not in (RunPhase.ACTIVE, RunPhase.WAITING):
+        return
+    if event.error.type in ENVIRONMENT:
+        yield RunPaused(kind="disk", reason=f"task {event.task}: {event.error.message}")
+    elif event.error.type in SETUP and task.phase is TaskPhase.FAILED and _breaker_opens(state, task):
+        text = f"{state.settings.breaker} tasks in a row could not even begin; last, task {event.task}: {event.error.message}"
+        yield External(cause="breaker", detail=text)
+        yield RunPaused(kind="breaker", reason=text)
+
+
+def _breaker_opens(state: RunState, task: TaskState) -> bool:
+    """Look for K set-up faults in task order around this one, with no success between them."""
+    found = 1
+    for step in (-1, 1):
+        number = task.number + step
+        while 0 <= number < len(state.tasks) and found < state.settings.breaker:
+            other = state.tasks[number]
+            if other.phase is TaskPhase.DONE:
+                break
+            found += other.phase is TaskPhase.FAILED and other.error_type in SETUP
+            number += step
+    return found >= state.settings.breaker > 0
+
+
+def _strict(state: RunState, task: TaskState) -> list[Event]:
+    rest = tuple(other.spec.id for other in state.tasks if other.phase in _NOT_BEGUN and not other.removed)
+    if not rest:
+        return []
+    return [
+        External(cause="strict", detail=f"task {task.spec.id} failed", task=task.spec.id),
+        TasksSkipped(tasks=rest, because=task.spec.id),
+    ]
+
+
+def _skip_dependants(state: RunState, causes: Iterable[TaskState]) -> list[Event]:
+    """Name everything that can no longer run, each with the task that began it."""
+    found: list[Event] = []
+    seen: set[int] = set()
+    for cause in causes:
+        if cause.phase not in _UNMET:
+            continue
+        skipped: list[TaskId] = []
+        stack = [cause.number]
+        while stack:
+            for number in state.dependants[stack.pop()]:
+                task = state.tasks[number]
+                if number not in seen and task.phase in _NOT_BEGUN:
+                    seen.add(number)
+                    skipped.append(task.spec.id)
+                    stack.append(number)
+        if skipped:
+            found.append(TasksSkipped(tasks=tuple(skipped), because=cause.because or cause.spec.id))
+    return found
+
+
+def at_rest(state: RunState, now_ms: int) -> list[Event]:
+    """Say what follows when nothing more was started in this turn: the run's end, or a pause because a budget is spent."""
+    if state.phase in ENDED_RUN or state.arriving:
+        return []
+    if not state.open and state.all_ended:
+        return [RunEnded(cancelled=state.cancelled)]
+    if state.phase not in (RunPhase.ACTIVE, RunPhase.WAITING):
+        return []
+    limit = state.settings.budget_time_s
+    if limit is not None and state.driven_until(now_ms) >= limit:
+        return _spent(f"time: {state.driven_until(now_ms):.0f} of {limit:.0f} s")
+    if state.open:
+        return []
+    task = best_ready(state, now_ms)
+    if task is not None:
+        return [] if has_budget(state, task) else _spent(_what_is_spent(state))
+    return _waiting(state, now_ms)
+
+
+def _waiting(state: RunState, now_ms: int) -> list[Event]:
+    """Say so when nothing runs because every ready task is in back-off."""
+    times = [task.not_before_ms for task in state.tasks if task.phase is TaskPhase.READY]
+    until = min(times, default=0)
+    if state.phase is RunPhase.WAITING or until < now_ms + _WORTH_SAYING_MS:
+        return []
+    return [RunWaiting(reason=f"back-off of {len(times)} tasks", until_ms=until)]
+
+
+def _spent(what: str) -> list[Event]:
+    return [External(cause="budget", detail=what), RunPaused(kind="budget", reason=f"budget spent: {what}")]
+
+
+def _what_is_spent(state: RunState) -> str:
+    limits, spent = state.settings, state.spending
+    if limits.max_attempts is not None and spent.attempts >= limits.max_attempts:
+        return f"{spent.attempts} of {limits.max_attempts} attempts"
+    if limits.budget_tokens is not None and spent.tokens >= limits.budget_tokens:
+        return f"{spent.tokens} of {limits.budget_tokens} tokens"
+    if limits.budget_usd is None:
+        return f"{spent.tokens} of {limits.budget_tokens} tokens, and the next attempt would pass that"
+    return f"${spent.cost_usd:.2f} of ${limits.budget_usd:.2f}, and the next attempt would pass that"

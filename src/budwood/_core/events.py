@@ -1,0 +1,329 @@
+"""The facts that a run is made of: one frozen struct per kind, each with a version.
+
+State is the fold of these, so a kind is never changed in place: a new version is added, and `UPGRADES` brings stored bodies of the old
+one up to date on reading. Knows the model. Must not know how or where events are kept.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, get_args
+
+import msgspec
+from msgspec import Struct
+
+from budwood._core.model import (
+    AttemptError,
+    AttemptPhase,
+    LaneSpec,
+    Measure,
+    RunSettings,
+    TaskId,
+    TaskSpec,
+    Usage,
+)
+from budwood.errors import UnknownEvent
+
+
+class _Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    version: ClassVar[int] = 1
+
+
+class RunCreated(_Fact, frozen=True, tag="run_created"):
+    """The first event of every run."""
+
+    run: str
+    name: str
+    settings: RunSettings
+    source: str = ""
+    cwd: str = ""
+    made_by: str = ""
+
+
+class TasksAdded(_Fact, frozen=True, tag="tasks_added"):
+    """Tasks joined the graph, in task order; large plans come in several of these, `more` on all but the last."""
+
+    tasks: tuple[TaskSpec, ...]
+    lanes: tuple[LaneSpec, ...] = ()
+    more: bool = False
+
+
+class PlanRevised(_Fact, frozen=True, tag="plan_revised"):
+    """The plan was edited between two drives: what changed runs again, what was taken away is left readable."""
+
+    added: tuple[TaskSpec, ...] = ()
+    changed: tuple[TaskSpec, ...] = ()
+    removed: tuple[TaskId, ...] = ()
+    lanes: tuple[LaneSpec, ...] = ()
+
+
+class SettingsChanged(_Fact, frozen=True, tag="settings_changed"):
+    """Slots, budgets or limits are others from here on."""
+
+    settings: RunSettings
+    changed: tuple[str, ...]
+
+
+class DriverStarted(_Fact, frozen=True, tag="driver_started"):
+    """A driver took the lease."""
+
+    driver: str
+    fence: int
+
+
+class DriverStopped(_Fact, frozen=True, tag="driver_stopped"):
+    """The driver left in good order; its attempts may still run under their supervisors."""
+
+    reason: str
+
+
+class RunAccounted(_Fact, frozen=True, tag="run_accounted"):
+    """A new driver knows of every planned task what became of it; the numbers add up to `planned`."""
+
+    done: int
+    failed: int
+    skipped: int
+    cancelled: int
+    adopted: int
+    requeued: int
+    not_started: int
+    planned: int
+
+
+class AttemptQueued(_Fact, frozen=True, tag="attempt_queued"):
+    """It was decided to start this attempt in this slot; its budget is reserved."""
+
+    task: TaskId
+    attempt: int
+    slot: int
+    retry: int = 0
+    gpus: tuple[str, ...] = ()
+
+
+class AttemptStarted(_Fact, frozen=True, tag="attempt_started"):
+    """Its first step runs."""
+
+    task: TaskId
+    attempt: int
+    pid: int
+    began_at_ms: int
+
+
+class AttemptAdopted(_Fact, frozen=True, tag="attempt_adopted"):
+    """A new driver found it running and took it over."""
+
+    task: TaskId
+    attempt: int
+
+
+class AttemptEnded(_Fact, frozen=True, tag="attempt_ended"):
+    """It is over, nothing of it is left, and this is what counts.
+
+    `counts` is false when the attempt says nothing about the task: its supervisor was lost, or the machine failed it.
+    """
+
+    task: TaskId
+    attempt: int
+    phase: AttemptPhase
+    counts: bool = True
+    exit_code: int | None = None
+    signal: int | None = None
+    pid: int | None = None
+    began_at_ms: int | None = None
+    error: AttemptError | None = None
+    backoff_s: float = 0.0
+    usage: Usage = Usage()
+    measure: Measure = Measure()
+
+
+class TasksSkipped(_Fact, frozen=True, tag="tasks_skipped"):
+    """These will not run, because of that task; or, under strict, because of any failure."""
+
+    tasks: tuple[TaskId, ...]
+    because: TaskId
+
+
+class TasksCancelled(_Fact, frozen=True, tag="tasks_cancelled"):
+    """Somebody gave these up before they ran to an end."""
+
+    tasks: tuple[TaskId, ...]
+    whole_run: bool = False
+
+
+class TasksRetried(_Fact, frozen=True, tag="tasks_retried"):
+    """Somebody asked for another go: these are wanted again, with fresh retries."""
+
+    tasks: tuple[TaskId, ...]
+
+
+class RunPaused(_Fact, frozen=True, tag="run_paused"):
+    """Nothing new starts. `kind` decides the exit code: budget, breaker, disk, person, slots."""
+
+    kind: str
+    reason: str
+
+
+class RunWaiting(_Fact, frozen=True, tag="run_waiting"):
+    """Nothing runs and nothing can start before a stated time."""
+
+    reason: str
+    until_ms: int
+
+
+class RunResumed(_Fact, frozen=True, tag="run_resumed"):
+    """Things may start again."""
+
+
+class RunEnded(_Fact, frozen=True, tag="run_ended"):
+    """Every task has ended, or the run was given up."""
+
+    cancelled: bool = False
+
+
+class External(_Fact, frozen=True, tag="external"):
+    """Something that decided and is not a function of inputs and seed: time-outs, memory kills, budgets, people."""
+
+    cause: str
+    detail: str = ""
+    task: TaskId | None = None
+    attempt: int | None = None
+
+
+class RequestTaken(_Fact, frozen=True, tag="request_taken"):
+    """The driver did what somebody asked."""
+
+    request: int
+    kind: str
+    detail: str = ""
+
+
+class RequestRefused(_Fact, frozen=True, tag="request_refused"):
+    """The driver could not do what somebody asked."""
+
+    request: int
+    kind: str
+    reason: str
+
+
+Event = (
+    RunCreated
+    | TasksAdded
+    | PlanRevised
+    | SettingsChanged
+    | DriverStarted
+    | DriverStopped
+    | RunAccounted
+    | AttemptQueued
+    | AttemptStarted
+    | AttemptAdopted
+    | AttemptEnded
+    | TasksSkipped
+    | TasksCancelled
+    | TasksRetried
+    | RunPaused
+    | RunWaiting
+    | RunResumed
+    | RunEnded
+    | External
+    | RequestTaken
+    | RequestRefused
+)
+
+KINDS: dict[str, type[Event]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Event)}
+
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+UPGRADES: Mapping[tuple[str, int], Upgrade] = {}
+"""(kind, old version) -> the function that makes its body one of the next version."""
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+class Recorded(Struct, frozen=True):
+    """An event with its place: numbers are dense per run and start at 1."""
+
+    number: int
+    at_ms: int
+    event: Event
+
+
+class Raw(Struct, frozen=True):
+    """An event as a store keeps it."""
+
+    number: int
+    at_ms: int
+    kind: str
+    version: int
+    body: bytes
+
+
+def kind_of(event: Event) -> str:
+    """Name the event's kind, as it stands in JSON."""
+    return str(event.__struct_config__.tag)
+
+
+def encode(recorded: Recorded) -> Raw:
+    """Turn an event into what a store keeps."""
+    event = recorded.event
+    return Raw(recorded.number, recorded.at_ms, kind_of(event), event.version, _ENCODER.encode(event))
+
+
+def decode(raw: Raw, *, upgrades: Mapping[tuple[str, int], Upgrade] = UPGRADES) -> Recorded:
+    """Read an event back, bringing an old version up to date; one that is unknown is named, never guessed."""
+    known = KINDS.get(raw.kind)
+    if known is None:
+        raise UnknownEvent(
+            f"event {raw.number} is of kind {raw.kind!r}, which this version does not know",
+            hint="use the budwood that wrote it, or a newer one",
+        )
+    body = raw.body
+    if raw.version != known.version:
+        body = _upgraded(raw, known.version, upgrades)
+    try:
+        return Recorded(raw.number, raw.at_ms, _DECODER.decode(body))
+    except msgspec.MsgspecError as error:
+        raise UnknownEvent(f"event {raw.number} ({raw.kind}) cannot be read: {error}") from error
+
+
+def _upgraded(raw: Raw, wanted: int, upgrades: Mapping[tuple[str, int], Upgrade]) -> bytes:
+    body: dict[str, Any] = msgspec.json.decode(raw.body)
+    for version in range(raw.version, wanted):
+        step = upgrades.get((raw.kind, version))
+        if step is None:
+            break
+        body = step(body)
+    else:
+        if raw.version < wanted:
+            return _ENCODER.encode(body)
+    raise UnknownEvent(
+        f"event {raw.number} ({raw.kind}) has version {raw.version}; this budwood knows version {wanted}",
+        hint="use the budwood that wrote it, or a newer one",
+    )
+
+
+def about(event: Event) -> tuple[TaskId, ...]:
+    """List the tasks that an event is about; a story is what is left when one id is picked."""
+    match event:
+        case TasksAdded(tasks=tasks):
+            return tuple(task.id for task in tasks)
+        case PlanRevised(added=added, changed=changed, removed=removed):
+            return (*(task.id for task in added), *(task.id for task in changed), *removed)
+        case TasksSkipped(tasks=ids, because=because):
+            return (*ids, because)
+        case TasksCancelled(tasks=ids) | TasksRetried(tasks=ids):
+            return ids
+        case (
+            AttemptQueued(task=task)
+            | AttemptStarted(task=task)
+            | AttemptAdopted(task=task)
+            | AttemptEnded(task=task)
+            | External(task=task)
+        ):
+            return () if task is None else (task,)
+        case _:
+            return ()
+
+
+def as_json(recorded: Recorded) -> dict[str, Any]:
+    """Give the event the one public shape that streams, callbacks and exports share."""
+    body: dict[str, Any] = msgspec.json.decode(_ENCODER.encode(recorded.event))
+    kind = body.pop("type")
+    return {"number": recorded.number, "at_ms": recorded.at_ms, "event": kind, "version": recorded.event.version, **body}

@@ -1,0 +1,69 @@
+"""What an attempt's end means: success, another try, or failure.
+
+Pure: from the state and what the executor saw. Success is evidence (exit codes), never text.
+"""
+
+from budwood._core.events import AttemptEnded
+from budwood._core.model import AttemptError, AttemptPhase, Outcome
+from budwood._core.seeds import fraction
+from budwood._core.state import RunState, TaskState
+
+MAX_LOST = 3
+"""After so many lost supervisors the task itself is taken for what kills them."""
+MAX_BACKOFF_S = 300.0
+ENVIRONMENT = frozenset({"disk_full", "io"})
+"""The machine failed, not the task: the run pauses, and the attempt does not count."""
+SETUP = frozenset({"not_found", "denied", "no_directory", "spawn"})
+"""The task could not even begin: what the breaker counts."""
+
+
+def judge(state: RunState, task: TaskState, outcome: Outcome) -> AttemptEnded:
+    """Turn an outcome into the event that says what counts."""
+    assert task.attempt is not None
+    attempt = task.attempt
+    lost = outcome.phase is AttemptPhase.ABANDONED
+    counts = not (lost or outcome.error_type in ENVIRONMENT) or (lost and task.lost + 1 >= MAX_LOST)
+    will_retry = _will_retry(task, outcome, counts=counts)
+    return AttemptEnded(
+        task=task.spec.id,
+        attempt=attempt.number,
+        phase=outcome.phase,
+        counts=counts,
+        exit_code=outcome.exit_code,
+        signal=outcome.signal,
+        pid=outcome.pid,
+        began_at_ms=outcome.began_at_ms,
+        error=_error(task, outcome, will_retry=will_retry),
+        backoff_s=_backoff_s(state, task) if will_retry and counts else 0.0,
+        usage=outcome.usage,
+        measure=outcome.measure,
+    )
+
+
+def _will_retry(task: TaskState, outcome: Outcome, *, counts: bool) -> bool:
+    if outcome.phase in (AttemptPhase.SUCCEEDED, AttemptPhase.CANCELLED) or task.cancelling:
+        return False
+    if outcome.phase is AttemptPhase.ABANDONED and counts:
+        return False
+    return not counts or task.tries < task.spec.retries
+
+
+def _error(task: TaskState, outcome: Outcome, *, will_retry: bool) -> AttemptError | None:
+    if outcome.phase is AttemptPhase.SUCCEEDED:
+        return None
+    assert task.attempt is not None
+    return AttemptError(
+        type=outcome.error_type or outcome.phase.value,
+        message=outcome.message,
+        attempt=task.attempt.number,
+        max_retries=task.spec.retries,
+        will_retry=will_retry,
+        timed_out=outcome.phase is AttemptPhase.TIMED_OUT,
+    )
+
+
+def _backoff_s(state: RunState, task: TaskState) -> float:
+    """Double with each try, between half and one and a half of that, so that tasks that failed together do not return together."""
+    base = state.settings.backoff_s * 2.0 ** min(task.tries, 30)
+    jitter = 0.5 + fraction(state.settings.seed, task.key, retry=task.tries, purpose="back-off")
+    return round(min(base, MAX_BACKOFF_S) * jitter, 3)

@@ -1,0 +1,20 @@
+"""A task's key: what it is, and what it stands on.
+
+Two tasks with one key would do the same work on the same inputs, so a completion under a key is never run again. Scheduling wishes
+(priority, limits, lane, retries) are not part of it: changing them repeats nothing.
+"""
+
+import hashlib
+from collections.abc import Iterable
+
+import msgspec
+
+from budwood._core.model import TaskSpec
+
+_ENCODER = msgspec.json.Encoder(order="sorted")
+
+
+def task_key(spec: TaskSpec, parents: Iterable[str]) -> str:
+    """Hash a definition and the keys of its hard dependencies, in the order in which the task names them."""
+    body = _ENCODER.encode([str(spec.id), spec.run, spec.prompt, spec.env, spec.env_pass, list(parents)])
+    return hashlib.sha256(body).hexdigest()[:24]

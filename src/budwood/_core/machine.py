@@ -1,0 +1,313 @@
+"""The state machine: an event goes in, state changes, commands come out. Nothing else ever changes a run's state.
+
+`handle` is a function of state and event alone, so that folding the same events gives the same state on any machine. Knows the tables in
+`moves`; must not do I/O, read a clock or choose what to start (that is `schedule`).
+"""
+
+from collections.abc import Callable, Iterable
+from heapq import heappush
+
+from budwood._core import events as e
+from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
+from budwood._core.events import Event, Recorded
+from budwood._core.model import ENDED_TASK, AttemptPhase, RunPhase, TaskPhase
+from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, check_move
+from budwood._core.project import ended_row
+from budwood._core.revise import add_tasks, revise_plan
+from budwood._core.schedule import released, unpark_all
+from budwood._core.state import AttemptState, RunState, TaskState
+from budwood.errors import UnknownEvent
+
+
+def handle(state: RunState, recorded: Recorded) -> list[Command]:
+    """Apply one event; return what must be done once it is durable."""
+    handler = _HANDLERS.get(type(recorded.event))
+    if handler is None:
+        raise UnknownEvent(f"event {recorded.number} is of a kind that the machine does not know")
+    commands: list[Command] = []
+    handler(state, recorded.event, recorded.at_ms, commands)
+    state.number = recorded.number
+    state.at_ms = recorded.at_ms
+    return commands
+
+
+def move_task(state: RunState, task: TaskState, phase: TaskPhase) -> None:
+    """Change a task's phase by the table, and what hangs on it: counts, the ready queue, dependants."""
+    before = task.phase
+    check_move(f"task {task.spec.id}", before=before, after=phase, moves=TASK_MOVES)
+    task.phase = phase
+    state.counts[before] -= 1
+    state.counts[phase] += 1
+    state.touched.tasks.add(task.number)
+    if phase is TaskPhase.READY:
+        heappush(state.queue.ready, task.rank)
+    elif phase is TaskPhase.DONE:
+        _release_dependants(state, task)
+    elif before is TaskPhase.DONE:
+        for number in state.dependants[task.number]:
+            state.tasks[number].waiting += 1
+    if (phase in ENDED_TASK) != (before in ENDED_TASK):
+        _order_soft_dependants(state, task, by=-1 if phase in ENDED_TASK else 1)
+
+
+def _release_dependants(state: RunState, task: TaskState) -> None:
+    for number in state.dependants[task.number]:
+        dependant = state.tasks[number]
+        dependant.waiting -= 1
+        if dependant.waiting == 0 and dependant.phase is TaskPhase.BLOCKED:
+            move_task(state, dependant, TaskPhase.READY)
+
+
+def _order_soft_dependants(state: RunState, task: TaskState, *, by: int) -> None:
+    for number in state.soft_dependants[task.number]:
+        dependant = state.tasks[number]
+        dependant.soft_waiting += by
+        if dependant.phase is TaskPhase.READY and dependant.soft_waiting in (0, 1):
+            heappush(state.queue.ready, dependant.rank)  # the older entry no longer equals its rank, so it is stale
+
+
+def _want_again(state: RunState, tasks: Iterable[TaskState]) -> None:
+    """Put tasks back: ready if all they need is done, else blocked."""
+    wanted = list(tasks)
+    for task in wanted:
+        if task.phase is not TaskPhase.BLOCKED:
+            move_task(state, task, TaskPhase.BLOCKED)
+        task.tries = task.lost = task.not_before_ms = 0
+        task.because = None
+        task.error_type = ""
+        task.cancelling = False
+    for task in wanted:  # only now: one of them may have been what another waited for
+        if task.waiting == 0:
+            move_task(state, task, TaskPhase.READY)
+
+
+def _move_run(state: RunState, phase: RunPhase) -> None:
+    if state.phase is phase:
+        return
+    check_move(f"run {state.name}", before=state.phase, after=phase, moves=RUN_MOVES)
+    state.phase = phase
+    if phase is RunPhase.ACTIVE:
+        state.pause_kind = state.reason = ""
+        state.ended_at_ms = None
+        state.cancelled = False
+
+
+def _run_created(state: RunState, event: e.RunCreated, at_ms: int, _: list[Command]) -> None:
+    state.id, state.name, state.settings = event.run, event.name, event.settings
+    state.source, state.cwd, state.made_by = event.source, event.cwd, event.made_by
+    state.created_at_ms = at_ms
+
+
+def _tasks_added(state: RunState, event: e.TasksAdded, _at_ms: int, _: list[Command]) -> None:
+    state.arriving.extend(event.tasks)
+    state.lanes.extend(event.lanes)
+    if not event.more:
+        specs, state.arriving = state.arriving, []
+        _want_again(state, add_tasks(state, specs))
+
+
+def _plan_revised(state: RunState, event: e.PlanRevised, _at_ms: int, commands: list[Command]) -> None:
+    _move_run(state, RunPhase.ACTIVE)
+    revised = revise_plan(state, event)
+    for task in revised.running:
+        assert task.attempt is not None
+        commands.append(CancelAttempt(task.number, task.attempt.number))
+    _want_again(state, revised.wanted)
+
+
+def _settings_changed(state: RunState, event: e.SettingsChanged, _at_ms: int, _: list[Command]) -> None:
+    state.settings = event.settings
+    unpark_all(state)
+
+
+def _driver_started(state: RunState, event: e.DriverStarted, at_ms: int, _: list[Command]) -> None:
+    if state.drive_at_ms is not None:  # the driver before was killed: it lived at least until its last event
+        state.driven_ms += max(0, state.at_ms - state.drive_at_ms)
+    state.fence = event.fence
+    state.drive_at_ms = at_ms
+
+
+def _driver_stopped(state: RunState, _event: e.DriverStopped, at_ms: int, _: list[Command]) -> None:
+    state.driven_ms += max(0, at_ms - (state.drive_at_ms or at_ms))
+    state.drive_at_ms = None
+
+
+def _attempt_queued(state: RunState, event: e.AttemptQueued, at_ms: int, commands: list[Command]) -> None:
+    task = state.task(event.task)
+    _move_run(state, RunPhase.ACTIVE)
+    move_task(state, task, TaskPhase.ACTIVE)
+    task.attempts = event.attempt
+    task.attempt = AttemptState(
+        number=event.attempt,
+        phase=AttemptPhase.QUEUED,
+        key=task.key,
+        retry=event.retry,
+        slot=event.slot,
+        queued_at_ms=at_ms,
+        gpus=event.gpus,
+    )
+    state.open[task.number] = task
+    state.touched.attempts.add(task.number)
+    _hold(state, task, sign=1)
+    state.spending.attempts += 1
+    commands.append(StartAttempt(task.number, event.attempt))
+
+
+def _hold(state: RunState, task: TaskState, *, sign: int) -> None:
+    """Take (1) or give back (-1) what an open attempt holds."""
+    held, spec, spending = state.holdings, task.spec, state.spending
+    assert task.attempt is not None
+    if spec.lane is not None:
+        held.lanes[spec.lane] = held.lanes.get(spec.lane, 0) + sign
+    if spec.group is not None:
+        held.groups[spec.group] = held.groups.get(spec.group, 0) + sign
+    held.cpus += sign * spec.cpus
+    spending.reserved_usd += sign * spec.reserve_usd
+    spending.reserved_tokens += sign * spec.reserve_tokens
+    (held.gpus.update if sign > 0 else held.gpus.difference_update)(task.attempt.gpus)
+    (held.slots.add if sign > 0 else held.slots.discard)(task.attempt.slot)
+
+
+def _attempt_started(state: RunState, event: e.AttemptStarted, _at_ms: int, _: list[Command]) -> None:
+    task = state.task(event.task)
+    _move_attempt(task, event.attempt, AttemptPhase.RUNNING)
+    assert task.attempt is not None
+    task.attempt.pid, task.attempt.started_at_ms = event.pid, event.began_at_ms
+    state.touched.attempts.add(task.number)
+
+
+def _move_attempt(task: TaskState, number: int, phase: AttemptPhase) -> None:
+    attempt = task.attempt
+    what = f"attempt {number} of task {task.spec.id}"
+    if attempt is None or attempt.number != number:
+        raise UnknownEvent(f"{what} is not the task's newest")
+    check_move(what, before=attempt.phase, after=phase, moves=ATTEMPT_MOVES)
+    attempt.phase = phase
+
+
+def _noted(_state: RunState, _event: Event, _at_ms: int, _: list[Command]) -> None:
+    """Nothing changes by it: it is there for people, or what it brought about has events of its own."""
+
+
+def _attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands: list[Command]) -> None:
+    task = state.task(event.task)
+    _move_attempt(task, event.attempt, event.phase)
+    attempt = task.attempt
+    assert attempt is not None
+    attempt.pid = event.pid or attempt.pid
+    attempt.started_at_ms = event.began_at_ms or attempt.started_at_ms
+    state.touched.attempts.discard(task.number)
+    state.touched.ended.append(ended_row(task, event, at_ms=at_ms))
+    _hold(state, task, sign=-1)
+    released(state, task)
+    _settle(state, task, event)
+    del state.open[task.number]
+    commands.append(ForgetAttempt(task.number, event.attempt))
+    if task.removed:
+        task.phase = TaskPhase.CANCELLED  # it was taken off the counts when the plan lost it
+    elif attempt.key != task.key:  # the plan was edited while it ran: its result stays readable and counts for nothing
+        _want_again(state, [task])
+    else:
+        _judge_task(state, task, event, commands=commands, at_ms=at_ms)
+
+
+def _settle(state: RunState, task: TaskState, event: e.AttemptEnded) -> None:
+    """Book what the attempt says it cost, or its reservation where it does not say."""
+    cost = task.spec.reserve_usd if event.usage.cost_usd is None else event.usage.cost_usd
+    tokens = task.spec.reserve_tokens if event.usage.tokens is None else event.usage.tokens
+    state.spending.cost_usd += cost
+    state.spending.tokens += tokens
+    task.cost_usd += cost
+
+
+def _judge_task(
+    state: RunState, task: TaskState, event: e.AttemptEnded, *, at_ms: int, commands: list[Command]
+) -> None:
+    task.tries += event.counts
+    task.lost += event.phase is AttemptPhase.ABANDONED
+    task.error_type = "" if event.error is None else event.error.type
+    if event.phase is AttemptPhase.SUCCEEDED:
+        move_task(state, task, TaskPhase.DONE)
+    elif task.cancelling or event.phase is AttemptPhase.CANCELLED:
+        move_task(state, task, TaskPhase.CANCELLED)
+    elif event.error is not None and event.error.will_retry:
+        task.not_before_ms = at_ms + round(event.backoff_s * 1000)
+        move_task(state, task, TaskPhase.READY)
+        if event.backoff_s:
+            commands.append(WakeTask(task.number, event.backoff_s))
+    else:
+        move_task(state, task, TaskPhase.FAILED)
+
+
+def _tasks_skipped(state: RunState, event: e.TasksSkipped, _at_ms: int, _: list[Command]) -> None:
+    for task_id in event.tasks:
+        task = state.task(task_id)
+        task.because = event.because
+        move_task(state, task, TaskPhase.SKIPPED)
+    unpark_all(state)
+
+
+def _tasks_cancelled(state: RunState, event: e.TasksCancelled, _at_ms: int, commands: list[Command]) -> None:
+    state.cancelled = state.cancelled or event.whole_run
+    for task_id in event.tasks:
+        task = state.task(task_id)
+        task.cancelling = True
+        if task.number in state.open and task.attempt is not None:
+            commands.append(CancelAttempt(task.number, task.attempt.number))
+        else:
+            move_task(state, task, TaskPhase.CANCELLED)
+    unpark_all(state)
+
+
+def _tasks_retried(state: RunState, event: e.TasksRetried, _at_ms: int, _: list[Command]) -> None:
+    _move_run(state, RunPhase.ACTIVE)
+    _want_again(state, (state.task(task_id) for task_id in event.tasks))
+
+
+def _run_paused(state: RunState, event: e.RunPaused, _at_ms: int, _: list[Command]) -> None:
+    _move_run(state, RunPhase.PAUSED)
+    state.pause_kind, state.reason = event.kind, event.reason
+
+
+def _run_waiting(state: RunState, event: e.RunWaiting, _at_ms: int, _: list[Command]) -> None:
+    _move_run(state, RunPhase.WAITING)
+    state.reason = event.reason
+
+
+def _run_resumed(state: RunState, _event: e.RunResumed, _at_ms: int, _: list[Command]) -> None:
+    _move_run(state, RunPhase.ACTIVE)
+
+
+def _run_ended(state: RunState, event: e.RunEnded, at_ms: int, _: list[Command]) -> None:
+    _move_run(state, RunPhase.CANCELLED if event.cancelled else RunPhase.FINISHED)
+    state.ended_at_ms = at_ms
+
+
+def _external(state: RunState, event: e.External, _at_ms: int, _: list[Command]) -> None:
+    where = "" if event.task is None else f" (task {event.task})"
+    state.externals.append(f"{event.cause}{where}")
+
+
+_HANDLERS: dict[type[Event], Callable[..., None]] = {
+    e.RunCreated: _run_created,
+    e.TasksAdded: _tasks_added,
+    e.PlanRevised: _plan_revised,
+    e.SettingsChanged: _settings_changed,
+    e.DriverStarted: _driver_started,
+    e.DriverStopped: _driver_stopped,
+    e.AttemptQueued: _attempt_queued,
+    e.AttemptStarted: _attempt_started,
+    e.AttemptAdopted: _noted,
+    e.RunAccounted: _noted,
+    e.AttemptEnded: _attempt_ended,
+    e.TasksSkipped: _tasks_skipped,
+    e.TasksCancelled: _tasks_cancelled,
+    e.TasksRetried: _tasks_retried,
+    e.RunPaused: _run_paused,
+    e.RunWaiting: _run_waiting,
+    e.RunResumed: _run_resumed,
+    e.RunEnded: _run_ended,
+    e.External: _external,
+    e.RequestTaken: _noted,
+    e.RequestRefused: _noted,
+}

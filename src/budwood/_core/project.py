@@ -1,0 +1,125 @@
+"""The state as rows: what a commit changed, or everything.
+
+Knows the state and the rows. Must not know stores.
+"""
+
+import msgspec
+
+from budwood._core.events import AttemptEnded
+from budwood._core.model import TaskPhase
+from budwood._core.rows import AttemptRow, DependencyRow, Rows, RunRow, TaskRow
+from budwood._core.state import AttemptState, RunState, TaskState, Touched
+
+
+def take_rows(state: RunState) -> Rows:
+    """Return the rows that changed since the last call."""
+    touched, state.touched = state.touched, Touched()
+    attempts = [_open_row(t, t.attempt) for t in map(state.tasks.__getitem__, sorted(touched.attempts)) if t.attempt]
+    edges = tuple(sorted(touched.edges))
+    return Rows(
+        run=run_row(state),
+        tasks=tuple(_task_row(state.tasks[n]) for n in sorted(touched.tasks)),
+        attempts=(*touched.ended, *attempts),
+        dependencies=tuple(row for n in edges for row in _dependency_rows(state, n)),
+        gone_dependencies=edges,
+    )
+
+
+def run_row(state: RunState) -> RunRow:
+    """Sum the run up."""
+    counts = state.counts
+    return RunRow(
+        id=state.id,
+        name=state.name,
+        phase=state.phase,
+        goal=state.settings.goal,
+        reason=state.reason,
+        source=state.source,
+        cwd=state.cwd,
+        made_by=state.made_by,
+        seed=state.settings.seed,
+        slots=state.settings.slots,
+        created_at_ms=state.created_at_ms,
+        updated_at_ms=state.at_ms,
+        ended_at_ms=state.ended_at_ms,
+        last_event=state.number,
+        fence=state.fence,
+        tasks=state.planned,
+        done=counts[TaskPhase.DONE],
+        failed=counts[TaskPhase.FAILED],
+        skipped=counts[TaskPhase.SKIPPED],
+        cancelled=counts[TaskPhase.CANCELLED],
+        active=counts[TaskPhase.ACTIVE],
+        attempts=state.spending.attempts,
+        cost_usd=state.spending.cost_usd,
+        tokens=state.spending.tokens,
+    )
+
+
+def _task_row(task: TaskState) -> TaskRow:
+    spec = task.spec
+    command = "" if spec.run is None else spec.run if isinstance(spec.run, str) else msgspec.json.encode(spec.run).decode()
+    return TaskRow(
+        number=task.number,
+        id=spec.id,
+        key=task.key,
+        phase=task.phase,
+        description=spec.description,
+        command=command,
+        lane=spec.lane,
+        group=spec.group,
+        priority=spec.priority,
+        attempts=task.attempts,
+        tries=task.tries,
+        cost_usd=task.cost_usd,
+        because=task.because,
+        removed=task.removed,
+    )
+
+
+def _open_row(task: TaskState, attempt: AttemptState) -> AttemptRow:
+    return AttemptRow(
+        task=task.number,
+        number=attempt.number,
+        phase=attempt.phase,
+        key=attempt.key,
+        retry=attempt.retry,
+        slot=attempt.slot,
+        queued_at_ms=attempt.queued_at_ms,
+        started_at_ms=attempt.started_at_ms,
+        pid=attempt.pid,
+    )
+
+
+def ended_row(task: TaskState, event: AttemptEnded, *, at_ms: int) -> AttemptRow:
+    """Describe an attempt that just ended; made at once, because the task may have its next attempt before the commit."""
+    assert task.attempt is not None
+    attempt, measure = task.attempt, event.measure
+    return AttemptRow(
+        task=task.number,
+        number=attempt.number,
+        phase=attempt.phase,
+        key=attempt.key,
+        retry=attempt.retry,
+        slot=attempt.slot,
+        queued_at_ms=attempt.queued_at_ms,
+        started_at_ms=attempt.started_at_ms,
+        finished_at_ms=at_ms,
+        pid=attempt.pid,
+        exit_code=event.exit_code,
+        signal=event.signal,
+        wall_s=measure.wall_s,
+        cpu_s=measure.cpu_s,
+        peak_memory_bytes=measure.peak_memory_bytes,
+        output_bytes=measure.output_bytes,
+        dropped_bytes=measure.dropped_bytes,
+        cost_usd=event.usage.cost_usd,
+        tokens=event.usage.tokens,
+        error=event.error,
+    )
+
+
+def _dependency_rows(state: RunState, number: int) -> list[DependencyRow]:
+    hard = [DependencyRow(task=number, needs=n) for n in state.hard[number]]
+    taken = set(state.hard[number])
+    return hard + [DependencyRow(task=number, needs=n, hard=False) for n in state.soft[number] if n not in taken]

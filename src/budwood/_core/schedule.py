@@ -1,0 +1,173 @@
+"""Which ready task starts next. Pure: the same state and the same free slots give the same choice.
+
+Order: soft dependencies met, priority, longest remaining path, number. A task that a limit holds back is parked under what it waits for, so that a
+full lane or group costs nothing while others start. Tasks that ask for cpus or gpus never overtake each other, or a large one would starve.
+"""
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+
+from budwood._core.events import AttemptQueued
+from budwood._core.model import RunPhase, TaskPhase
+from budwood._core.state import Rank, RunState, TaskState
+
+_MACHINE = "machine"
+"""Where those wait that ask for more cpus or gpus than are free."""
+
+
+def pick(state: RunState, now_ms: int, *, slots: Sequence[int]) -> AttemptQueued | None:
+    """Choose one task for the first of the free slots; None when nothing may start now."""
+    if not slots or state.phase not in (RunPhase.ACTIVE, RunPhase.WAITING):
+        return None
+    while state.queue.ready:
+        rank = heappop(state.queue.ready)
+        task = state.tasks[rank[3]]
+        if not _is_current(task, rank) or task.not_before_ms > now_ms:
+            continue  # a task in back-off is pushed again when its time has come
+        held_by = _held_by(state, task)
+        if held_by is not None:
+            _park(state, rank, held_by)
+            continue
+        if not has_budget(state, task):
+            heappush(state.queue.ready, rank)
+            return None
+        return AttemptQueued(
+            task=task.spec.id,
+            attempt=task.attempts + 1,
+            slot=slots[0],
+            retry=task.tries,
+            gpus=_free_gpus(state)[: task.spec.gpus],
+        )
+    return None
+
+
+def wake(state: RunState, number: int) -> None:
+    """Put a task whose back-off is over into the queue again."""
+    task = state.tasks[number]
+    if task.phase is TaskPhase.READY:
+        task.not_before_ms = 0
+        heappush(state.queue.ready, task.rank)
+
+
+def released(state: RunState, task: TaskState) -> None:
+    """Let those queue again that waited for what this task's attempt held."""
+    for name in _names(task):
+        _unpark(state, name, everyone=name == _MACHINE)
+
+
+def unpark_all(state: RunState) -> None:
+    """Let everybody queue again; for when limits changed or tasks were given up."""
+    for name in list(state.queue.parked):
+        _unpark(state, name, everyone=True)
+
+
+def has_budget(state: RunState, task: TaskState) -> bool:
+    """Say whether the task's reservation fits into what is left of money, tokens and attempts."""
+    limits, spent = state.settings, state.spending
+    usd = spent.cost_usd + spent.reserved_usd
+    tokens = spent.tokens + spent.reserved_tokens
+    return (
+        (limits.max_attempts is None or spent.attempts < limits.max_attempts)
+        and (limits.budget_usd is None or (usd < limits.budget_usd and usd + task.spec.reserve_usd <= limits.budget_usd))
+        and (
+            limits.budget_tokens is None
+            or (tokens < limits.budget_tokens and tokens + task.spec.reserve_tokens <= limits.budget_tokens)
+        )
+    )
+
+
+def best_ready(state: RunState, now_ms: int) -> TaskState | None:
+    """Return the task that would start next if slots, limits and money were no question."""
+    ranks = sorted(state.queue.ready)
+    tasks = (state.tasks[rank[3]] for rank in ranks if _is_current(state.tasks[rank[3]], rank))
+    return next((task for task in tasks if task.not_before_ms <= now_ms), None)
+
+
+def waits_for(state: RunState, task: TaskState) -> str | None:
+    """Say in words which limit holds a ready task back."""
+    spec, held = task.spec, state.holdings
+    match _held_by(state, task):
+        case None:
+            return None
+        case "machine":
+            return (
+                f"it asks for {spec.cpus:g} cpus and {spec.gpus} gpus; {held.cpus:g} of {state.settings.cpus:g} cpus and "
+                f"{len(held.gpus)} of {len(state.settings.gpus)} gpus are taken"
+            )
+        case str(name) if name.startswith("lane"):
+            return f"another task of lane {spec.lane} is running"
+        case _:
+            return f"group {spec.group} is full ({_group_limit(state, task)} at once)"
+
+
+def _is_current(task: TaskState, rank: Rank) -> bool:
+    return task.phase is TaskPhase.READY and task.rank == rank
+
+
+def _names(task: TaskState) -> list[str]:
+    spec = task.spec
+    names = [] if spec.lane is None else [f"lane {spec.lane}"]
+    if spec.group is not None:
+        names.append(f"group {spec.group}")
+    if spec.cpus or spec.gpus:
+        names.append(_MACHINE)
+    return names
+
+
+def _group_limit(state: RunState, task: TaskState) -> int:
+    return state.settings.groups.get(task.spec.group or "", 1)
+
+
+def _held_by(state: RunState, task: TaskState) -> str | None:
+    spec, held = task.spec, state.holdings
+    if spec.lane is None and spec.group is None and not spec.cpus and not spec.gpus:
+        return None
+    for name in _names(task):
+        if name != _MACHINE and _is_full(state, task, name):
+            return name
+    if not (spec.cpus or spec.gpus):
+        return None
+    first = _first_parked(state, _MACHINE)
+    if (first is not None and first < task.rank) or held.cpus + spec.cpus > state.settings.cpus or spec.gpus > len(_free_gpus(state)):
+        return _MACHINE
+    return None
+
+
+def _is_full(state: RunState, task: TaskState, name: str) -> bool:
+    spec, held = task.spec, state.holdings
+    if name.startswith("lane "):
+        return spec.lane is not None and held.lanes.get(spec.lane, 0) > 0
+    return spec.group is not None and held.groups.get(spec.group, 0) >= _group_limit(state, task)
+
+
+def _first_parked(state: RunState, name: str) -> Rank | None:
+    parked = state.queue.parked.get(name, [])
+    while parked and not _is_current(state.tasks[parked[0][3]], parked[0]):
+        heappop(parked)
+    return parked[0] if parked else None
+
+
+def _free_gpus(state: RunState) -> tuple[str, ...]:
+    return tuple(gpu for gpu in state.settings.gpus if gpu not in state.holdings.gpus)
+
+
+def _park(state: RunState, rank: Rank, name: str) -> None:
+    heappush(state.queue.parked.setdefault(name, []), rank)
+    # One place in a free lane or group was meant for this task; since it cannot use it, the next in line may. Only what is free is
+    # looked at, and nobody is ever parked under what is free, so this ends.
+    task = state.tasks[rank[3]]
+    for other in _names(task):
+        if other not in (name, _MACHINE) and not _is_full(state, task, other):
+            _unpark(state, other, everyone=False)
+
+
+def _unpark(state: RunState, name: str, *, everyone: bool) -> None:
+    parked = state.queue.parked.get(name, [])
+    while parked:
+        rank = heappop(parked)
+        if _is_current(state.tasks[rank[3]], rank):
+            heappush(state.queue.ready, rank)
+            if not everyone:
+                break
+    if not parked:
+        state.queue.parked.pop(name, None)

@@ -1,0 +1,168 @@
+"""What a run has come to: the fold of its events.
+
+Changed by `machine` alone (and its queue of ready tasks by `schedule`). Knows the model and the graph; must not know stores, clocks or processes.
+"""
+
+from dataclasses import dataclass, field
+
+from budwood._core.model import (
+    ENDED_TASK,
+    AttemptPhase,
+    LaneSpec,
+    RunPhase,
+    RunSettings,
+    TaskId,
+    TaskPhase,
+    TaskSpec,
+)
+from budwood._core.rows import AttemptRow
+
+Rank = tuple[int, int, int, int]
+"""Soft dependencies open, minus priority, minus longest remaining path, number: the smallest starts first."""
+
+
+@dataclass(slots=True)
+class AttemptState:
+    """The newest attempt at a task; earlier ones live in the store only."""
+
+    number: int
+    phase: AttemptPhase
+    key: str
+    retry: int
+    slot: int
+    queued_at_ms: int
+    gpus: tuple[str, ...] = ()
+    started_at_ms: int | None = None
+    pid: int | None = None
+
+
+@dataclass(slots=True)
+class TaskState:
+    """A task and where it stands."""
+
+    number: int
+    spec: TaskSpec
+    key: str = ""
+    phase: TaskPhase = TaskPhase.BLOCKED
+    waiting: int = 0
+    """Hard dependencies that are not done."""
+    soft_waiting: int = 0
+    """Soft dependencies that have not ended."""
+    path: int = 1
+    attempts: int = 0
+    tries: int = 0
+    """Attempts that counted since the task was last wanted: the next one's retry index."""
+    lost: int = 0
+    not_before_ms: int = 0
+    cost_usd: float = 0.0
+    attempt: AttemptState | None = None
+    because: TaskId | None = None
+    error_type: str = ""
+    cancelling: bool = False
+    removed: bool = False
+
+    @property
+    def rank(self) -> Rank:
+        """Say how early this task should start."""
+        return (1 if self.soft_waiting else 0, -self.spec.priority, -self.path, self.number)
+
+
+@dataclass(slots=True)
+class Spending:
+    """What the run has used up and what its open attempts may still use."""
+
+    cost_usd: float = 0.0
+    tokens: int = 0
+    reserved_usd: float = 0.0
+    reserved_tokens: int = 0
+    attempts: int = 0
+
+
+@dataclass(slots=True)
+class Holdings:
+    """Which limited things the open attempts hold."""
+
+    lanes: dict[TaskId, int] = field(default_factory=dict)
+    groups: dict[str, int] = field(default_factory=dict)
+    cpus: float = 0.0
+    gpus: set[str] = field(default_factory=set)
+    slots: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Queue:
+    """Ready tasks by rank, and those that wait for a limit, by what they wait for. Entries may be stale: look before use."""
+
+    ready: list[Rank] = field(default_factory=list)
+    parked: dict[str, list[Rank]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Touched:
+    """What changed since rows were last taken."""
+
+    tasks: set[int] = field(default_factory=set)
+    attempts: set[int] = field(default_factory=set)
+    ended: list[AttemptRow] = field(default_factory=list)
+    edges: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class RunState:
+    """A run and everything in it."""
+
+    id: str = ""
+    name: str = ""
+    phase: RunPhase = RunPhase.ACTIVE
+    settings: RunSettings = field(default_factory=RunSettings)
+    source: str = ""
+    cwd: str = ""
+    made_by: str = ""
+    pause_kind: str = ""
+    reason: str = ""
+    number: int = 0
+    """The last event's."""
+    fence: int = 0
+    created_at_ms: int = 0
+    at_ms: int = 0
+    ended_at_ms: int | None = None
+    drive_at_ms: int | None = None
+    """When the driver of now began; None when none drives."""
+    driven_ms: int = 0
+    """How long drivers that left have driven."""
+    lanes: list[LaneSpec] = field(default_factory=list)
+    arriving: list[TaskSpec] = field(default_factory=list)
+    """Tasks of a plan whose last part has not come yet."""
+    tasks: list[TaskState] = field(default_factory=list)
+    by_id: dict[str, TaskState] = field(default_factory=dict)
+    hard: list[list[int]] = field(default_factory=list)
+    soft: list[list[int]] = field(default_factory=list)
+    dependants: list[list[int]] = field(default_factory=list)
+    soft_dependants: list[list[int]] = field(default_factory=list)
+    open: dict[int, TaskState] = field(default_factory=dict)
+    counts: dict[TaskPhase, int] = field(default_factory=lambda: dict.fromkeys(TaskPhase, 0))
+    spending: Spending = field(default_factory=Spending)
+    holdings: Holdings = field(default_factory=Holdings)
+    queue: Queue = field(default_factory=Queue)
+    touched: Touched = field(default_factory=Touched)
+    externals: list[str] = field(default_factory=list)
+    cancelled: bool = False
+
+    def task(self, task_id: TaskId) -> TaskState:
+        """Find a task by its id."""
+        return self.by_id[str(task_id)]
+
+    @property
+    def planned(self) -> int:
+        """How many tasks the run wants."""
+        return sum(self.counts.values())
+
+    @property
+    def all_ended(self) -> bool:
+        """Whether every wanted task has ended."""
+        return sum(self.counts[phase] for phase in ENDED_TASK) == self.planned and not self.arriving
+
+    def driven_until(self, now_ms: int) -> float:
+        """Return for how many seconds drivers have driven this run."""
+        now = 0 if self.drive_at_ms is None else max(0, now_ms - self.drive_at_ms)
+        return (self.driven_ms + now) / 1000

@@ -1,0 +1,6 @@
+"""The one place where the machine meets store and executor. Must not print, read the environment or know the command line."""
+
+from budwood.engine.driver import Driver, Listener, Opening
+from budwood.engine.verdict import Exit, Verdict, reach_verdict
+
+__all__ = ["Driver", "Exit", "Listener", "Opening", "Verdict", "reach_verdict"]

@@ -1,0 +1,231 @@
+"""The driver: the one process that drives a run, and the one place where machine, store and executor meet.
+
+One turn of its loop: hear what happened, choose what starts, write all of it in one commit, then do what the written events demand. Killed at any
+point, it has either not written (then nothing was done) or not done (then the next driver finds out and does it). Must not print.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+
+from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
+from budwood._core.consequences import at_rest
+from budwood._core.events import AttemptAdopted, DriverStarted, DriverStopped, Event, Recorded, RunPaused
+from budwood._core.ids import attempt_id
+from budwood._core.judge import MAX_BACKOFF_S
+from budwood._core.model import ENDED_RUN, RunPhase, TaskPhase
+from budwood._core.replay import fold
+from budwood._core.schedule import pick, wake
+from budwood._core.state import RunState
+from budwood.engine.account import account
+from budwood.engine.clock import Clock
+from budwood.engine.journal import Journal
+from budwood.engine.loop import SelectorLoop
+from budwood.engine.reports import Reports
+from budwood.engine.requests import take_request
+from budwood.engine.verdict import Verdict, reach_verdict
+from budwood.engine.work import make_work, work_id
+from budwood.executors.base import Executor, Recovered
+from budwood.stores.base import Bell, Store
+
+Opening = Callable[[RunState], Iterable[Event]]
+"""What is to be recorded before anything starts, given what the run has come to: its tasks, other settings, that it goes on."""
+Listener = Callable[[Sequence[Recorded], RunState], None]
+"""Told of events when they are durable, from the driver's thread; must be quick and must not raise."""
+Probe = Callable[[str], None]
+"""Called at every point where dying must be harmless; the crash tests die there."""
+
+_LAZY_S = 0.05
+
+
+class Driver:
+    """Drives one run."""
+
+    def __init__(
+        self,
+        store: Store,
+        executor: Executor,
+        *,
+        run: str,
+        holder: str,
+        listener: Listener = lambda events, state: None,
+        probe: Probe = lambda point: None,
+    ) -> None:
+        self._store = store
+        self._executor = executor
+        self._run = run
+        self._holder = holder
+        self._listener = listener
+        self._probe = probe
+        self._loop = SelectorLoop()
+        self._clock = Clock()
+        self._stopping = False
+        self._leaving = ""
+        self._flush_set = False
+
+    def stop(self, *, now: str = "") -> None:
+        """Start nothing new and leave when what runs has ended; with a reason in `now`, leave at once. From any thread."""
+        self._stopping = True
+        self._leaving = now or self._leaving
+        self._loop.wake()
+
+    @property
+    def state(self) -> RunState:
+        """What the run has come to; changes under the reader's eyes while the driver drives."""
+        return self._journal.state
+
+    def drive(self, opening: Opening) -> Verdict:
+        """Take the lease and drive until the run rests; return where it stands."""
+        lease = self._store.acquire(self._run, self._holder)
+        try:
+            state = fold(self._store.read(self._run))
+            self._journal = Journal(self._store, lease, state, clock=self._clock)
+            self._reports = Reports(self._journal)
+            self._executor.open(lease.fence, loop=self._loop, sink=self._reports)
+            with closing(self._store.listen(self._run)) as bell:
+                self._loop.watch(bell.fileno(), lambda: self._rung(bell))
+                self._begin(opening, fence=lease.fence)
+                self._set_timers(lambda: self._store.renew(lease))
+                self._take_requests()
+                self._run_loop()
+                self._loop.forget(bell.fileno())
+            interrupted = self._stopping and state.phase not in ENDED_RUN
+            self._journal.record(DriverStopped(reason=self._leaving or ("asked to stop" if interrupted else state.phase.value)))
+            self._commit()
+            return reach_verdict(state, interrupted=interrupted)
+        finally:
+            self._executor.close()
+            self._store.release(lease)
+            self._loop.close()
+
+    # --- the beginning ---
+
+    def _begin(self, opening: Opening, *, fence: int) -> None:
+        state, journal = self._journal.state, self._journal
+        if state.number == 0:
+            created, *rest = opening(state)
+            for event in (created, DriverStarted(driver=self._holder, fence=fence), *rest):
+                journal.record(event)
+            self._commit()
+            return
+        journal.record(DriverStarted(driver=self._holder, fence=fence))
+        found = self._recover()
+        for event in opening(state):
+            journal.record(event)
+        self._commit()
+        for number, task in list(state.open.items()):
+            if found[work_id(task)] is Recovered.UNSENT:
+                self._do(StartAttempt(number, task.attempts))
+            if task.cancelling:
+                self._do(CancelAttempt(number, task.attempts))
+
+    def _recover(self) -> dict[str, Recovered]:
+        """Learn what became of every open attempt, and account for every task."""
+        state, journal = self._journal.state, self._journal
+        works = [make_work(state, task) for task in state.open.values()]
+        found = self._executor.recover(works)
+        for task in list(state.open.values()):
+            if found[work_id(task)] is Recovered.ADOPTED:
+                journal.record(AttemptAdopted(task=task.spec.id, attempt=task.attempts))
+        journal.record(account(state, found, open_before=len(works)))
+        return found
+
+    def _set_timers(self, renew: Callable[[], None]) -> None:
+        state, now = self._journal.state, self._clock.now_ms()
+        for task in state.tasks:
+            if task.phase is TaskPhase.READY and task.not_before_ms > now:
+                # A clock that was set back must not make anybody wait for more than the longest back-off.
+                self._later_wake(task.number, min((task.not_before_ms - now) / 1000, 2 * MAX_BACKOFF_S))
+        if state.settings.budget_time_s is not None:
+            self._loop.later(max(0.0, state.settings.budget_time_s - state.driven_until(now)), lambda: None)
+        every_s = self._store.renew_every_s
+        if every_s is not None:
+            self._renew_again(renew, every_s)
+
+    def _renew_again(self, renew: Callable[[], None], every_s: float) -> None:
+        renew()
+        self._loop.later(every_s, lambda: self._renew_again(renew, every_s))
+
+    # --- the turn ---
+
+    def _run_loop(self) -> None:
+        while True:
+            if not self._stopping:
+                self._fill_slots()
+            self._flush()
+            if self._is_over():
+                return
+            self._loop.turn()
+
+    def _fill_slots(self) -> None:
+        state, now = self._journal.state, self._clock.now_ms()
+        taken, retired = state.holdings.slots, self._reports.retired_slots
+        free = [slot for slot in range(state.settings.slots) if slot not in taken and slot not in retired]
+        while free:
+            queued = pick(state, now, slots=free)
+            if queued is None:
+                break
+            self._journal.record(queued)
+            free.pop(0)
+        if not state.open and len(retired) >= state.settings.slots and state.phase is RunPhase.ACTIVE:
+            self._journal.record(RunPaused(kind="slots", reason="every slot has processes that cannot be killed"))
+        for event in at_rest(state, now):
+            self._journal.record(event)
+
+    def _flush(self) -> None:
+        if self._journal.urgent:
+            self._commit()
+        elif self._journal.pending and not self._flush_set:
+            self._flush_set = True
+            self._loop.later(_LAZY_S, self._flush_lazy)
+
+    def _flush_lazy(self) -> None:
+        self._flush_set = False
+        if self._journal.pending:
+            self._commit()
+
+    def _commit(self) -> None:
+        if not (self._journal.pending or self._journal.urgent):
+            return
+        self._probe("before commit")
+        commands = self._journal.commit(self._written)
+        self._probe("after commit")
+        for command in commands:
+            self._probe(f"before {type(command).__name__}")
+            self._do(command)
+            self._probe(f"after {type(command).__name__}")
+
+    def _rung(self, bell: Bell) -> None:
+        bell.drain()
+        self._take_requests()
+
+    def _take_requests(self) -> None:
+        for request in self._store.pending(self._run):
+            take_request(self._journal, request)
+
+    def _written(self, events: Sequence[Recorded]) -> None:
+        self._listener(events, self._journal.state)
+
+    def _is_over(self) -> bool:
+        state = self._journal.state
+        if self._leaving or state.phase in ENDED_RUN:
+            return True
+        return not state.open and (self._stopping or state.phase is RunPhase.PAUSED)
+
+    def _do(self, command: Command) -> None:
+        state = self._journal.state
+        match command:
+            case StartAttempt(task=number):
+                self._executor.start(make_work(state, state.tasks[number]))
+            case CancelAttempt(task=number, attempt=attempt):
+                self._executor.cancel(attempt_id(number, attempt))
+            case ForgetAttempt(task=number, attempt=attempt):
+                self._forget(attempt_id(number, attempt))
+            case WakeTask(task=number, delay_s=delay_s):
+                self._later_wake(number, delay_s)
+
+    def _forget(self, work: str) -> None:
+        if work not in self._reports.large_logs:
+            self._executor.forget(work)
+
+    def _later_wake(self, number: int, delay_s: float) -> None:
+        self._loop.later(delay_s, lambda: wake(self._journal.state, number))

@@ -1,0 +1,77 @@
+"""The driver's loop: one selector, one heap of timers, one way to wake it from another thread.
+
+It waits in the kernel and nowhere else. Knows descriptors and the monotonic clock; must not know runs.
+"""
+
+import os
+import selectors
+import time
+from collections.abc import Callable
+from heapq import heappop, heappush
+from itertools import count
+
+_Callbacks = tuple[Callable[[], None], Callable[[], None] | None]
+
+
+class SelectorLoop:
+    """Waits for descriptors, timers and other threads."""
+
+    def __init__(self) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._ticket = count()
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+        self.watch(self._wake_read, self._drain)
+
+    def watch(self, fd: int, on_readable: Callable[[], None], *, on_writable: Callable[[], None] | None = None) -> None:
+        """Call back when the descriptor is readable (or writable); watching again replaces the call-backs."""
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if on_writable is not None else 0)
+        callbacks: _Callbacks = (on_readable, on_writable)
+        if fd in self._selector.get_map():
+            self._selector.modify(fd, events, callbacks)
+        else:
+            self._selector.register(fd, events, callbacks)
+
+    def forget(self, fd: int) -> None:
+        """Stop watching; harmless if it is not watched."""
+        if fd in self._selector.get_map():
+            self._selector.unregister(fd)
+
+    def later(self, delay_s: float, call: Callable[[], None]) -> None:
+        """Call once, after a while."""
+        heappush(self._timers, (time.monotonic() + delay_s, next(self._ticket), call))
+
+    def wake(self) -> None:
+        """End the current wait, from any thread or signal handler."""
+        try:
+            os.write(self._wake_write, b"!")
+        except BlockingIOError:
+            pass  # the pipe is full of wake-ups already
+
+    def turn(self) -> None:
+        """Wait for something to happen, then let everybody know whom it concerns."""
+        timeout = None
+        if self._timers:
+            timeout = max(0.0, self._timers[0][0] - time.monotonic())
+        for key, mask in self._selector.select(timeout):
+            on_readable, on_writable = key.data
+            if mask & selectors.EVENT_WRITE and on_writable is not None:
+                on_writable()
+            if mask & selectors.EVENT_READ and key.fd in self._selector.get_map():
+                on_readable()
+        while self._timers and self._timers[0][0] <= time.monotonic():
+            heappop(self._timers)[2]()
+
+    def close(self) -> None:
+        """Let go of all descriptors that are the loop's own."""
+        self._selector.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
+
+    def _drain(self) -> None:
+        try:
+            os.read(self._wake_read, 4096)
+        except BlockingIOError:
+            pass

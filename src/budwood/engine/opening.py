@@ -1,0 +1,78 @@
+"""How a drive begins: a new run's first events, or what is different when an old one goes on.
+
+Pure functions of the state that was read and of what the user wants now.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+from msgspec.structs import asdict
+
+from budwood._core.events import Event, PlanRevised, RunCreated, RunResumed, SettingsChanged, TasksAdded
+from budwood._core.model import LaneSpec, RunPhase, RunSettings, TaskSpec
+from budwood._core.state import RunState
+from budwood.engine.driver import Opening
+from budwood.errors import UsageError
+
+_TASKS_PER_EVENT = 5000
+
+
+def begin_run(created: RunCreated, tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec]) -> Opening:
+    """Open a new run with its tasks."""
+
+    def opening(_: RunState) -> Iterator[Event]:
+        yield created
+        last = max(0, len(tasks) - 1) // _TASKS_PER_EVENT
+        for part in range(last + 1):
+            chunk = tuple(tasks[part * _TASKS_PER_EVENT : (part + 1) * _TASKS_PER_EVENT])
+            yield TasksAdded(tasks=chunk, lanes=() if part else tuple(lanes), more=part < last)
+
+    return opening
+
+
+def go_on(
+    *,
+    settings: RunSettings | None = None,
+    changes: Mapping[str, object] | None = None,
+    plan: tuple[Sequence[TaskSpec], Sequence[LaneSpec]] | None = None,
+    unpause: bool = True,
+) -> Opening:
+    """Open a run that has events: with these settings (or only these changes), this plan, and no longer paused."""
+
+    def opening(state: RunState) -> Iterator[Event]:
+        wanted = settings if settings is not None else state.settings
+        if changes:
+            wanted = msgspec.structs.replace(wanted, **changes)
+        changed = changed_settings(state.settings, wanted)
+        if "seed" in changed:
+            raise UsageError(
+                f"run {state.name} has seed {state.settings.seed}; a run keeps its seed",
+                hint="budwood run FILE --again makes a new run with the new seed",
+            )
+        if changed:
+            yield SettingsChanged(settings=wanted, changed=changed)
+        revised = revision(state, *plan) if plan is not None else None
+        if revised is not None:
+            yield revised
+        if unpause and state.phase is RunPhase.PAUSED:
+            yield RunResumed()
+
+    return opening
+
+
+def changed_settings(before: RunSettings, after: RunSettings) -> tuple[str, ...]:
+    """Name the settings that differ."""
+    new = asdict(after)
+    return tuple(name for name, value in asdict(before).items() if value != new[name])
+
+
+def revision(state: RunState, tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec]) -> PlanRevised | None:
+    """Say how a plan differs from the one that the run has; None if it does not."""
+    now = {str(task.spec.id): task.spec for task in state.tasks if not task.removed}
+    wanted = {str(spec.id): spec for spec in tasks}
+    added = tuple(spec for name, spec in wanted.items() if name not in now)
+    changed = tuple(spec for name, spec in wanted.items() if name in now and now[name] != spec)
+    removed = tuple(spec.id for name, spec in now.items() if name not in wanted)
+    if not (added or changed or removed) and list(lanes) == state.lanes:
+        return None
+    return PlanRevised(added=added, changed=changed, removed=removed, lanes=tuple(lanes))

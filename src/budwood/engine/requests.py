@@ -1,0 +1,123 @@
+"""What somebody asks of a run, turned into events or a refusal.
+
+One function per kind of request: it looks at the state and says what is to be recorded. Must not know who asked, or how.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from budwood._core.events import (
+    Event,
+    External,
+    RequestRefused,
+    RequestTaken,
+    RunPaused,
+    RunResumed,
+    TasksCancelled,
+    TasksRetried,
+)
+from budwood._core.model import ENDED_RUN, ENDED_TASK, RunPhase, TaskId, TaskPhase
+from budwood._core.state import RunState, TaskState
+from budwood.engine.journal import Journal
+from budwood.stores.base import Answer, Request
+
+_WANTED_AGAIN = (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED)
+
+
+class _Refusal(Exception):
+    """The request cannot be done; the text says why."""
+
+
+def take_request(journal: Journal, request: Request) -> None:
+    """Do what a request asks, or refuse it; either way it is answered in the same commit."""
+    try:
+        events, text = _answer(journal.state, request)
+    except _Refusal as refusal:
+        journal.record(RequestRefused(request=request.id, kind=request.kind, reason=str(refusal)))
+        journal.answer(Answer(request=request.id, state="refused", text=str(refusal)))
+        return
+    journal.record(RequestTaken(request=request.id, kind=request.kind, detail=text))
+    for event in events:
+        journal.record(event)
+    journal.answer(Answer(request=request.id, state="taken", text=text))
+
+
+def _answer(state: RunState, request: Request) -> tuple[list[Event], str]:
+    act = _KINDS.get(request.kind)
+    if act is None:
+        raise _Refusal(f"a run does not understand {request.kind!r}")
+    return act(state, _named_tasks(state, request.body))
+
+
+def _named_tasks(state: RunState, body: str) -> list[TaskState]:
+    if not body:
+        return []
+    ids = msgspec.json.decode(body, type=list[TaskId])
+    unknown = [task_id for task_id in ids if str(task_id) not in state.by_id]
+    if unknown:
+        raise _Refusal(f"run {state.name} has no task {unknown[0]}")
+    return [state.task(task_id) for task_id in ids]
+
+
+def _pause(state: RunState, _: list[TaskState]) -> tuple[list[Event], str]:
+    if state.phase in ENDED_RUN:
+        raise _Refusal(f"run {state.name} is {state.phase.value}")
+    if state.phase is RunPhase.PAUSED:
+        return [], f"run {state.name} was paused already"
+    events: list[Event] = [External(cause="pause"), RunPaused(kind="person", reason="paused by request")]
+    return events, f"paused; {len(state.open)} running, they may finish"
+
+
+def _resume(state: RunState, _: list[TaskState]) -> tuple[list[Event], str]:
+    if state.phase is not RunPhase.PAUSED:
+        raise _Refusal(f"run {state.name} is {state.phase.value}, not paused")
+    return [RunResumed()], "goes on"
+
+
+def _cancel(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
+    if state.phase in ENDED_RUN:
+        raise _Refusal(f"run {state.name} is {state.phase.value}")
+    wanted = tasks or [task for task in state.tasks if not task.removed]
+    ids = tuple(task.spec.id for task in wanted if task.phase not in ENDED_TASK and not task.cancelling)
+    if tasks and not ids:
+        raise _Refusal(f"task {tasks[0].spec.id} has ended: {tasks[0].phase.value}")
+    events: list[Event] = [External(cause="cancel", task=task.spec.id) for task in tasks] or [External(cause="cancel")]
+    events.append(TasksCancelled(tasks=ids, whole_run=not tasks))
+    return events, f"cancelled {len(ids)} tasks"
+
+
+def _retry(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
+    if not tasks:
+        tasks = [task for task in state.tasks if task.phase in _WANTED_AGAIN and not task.removed]
+        if not tasks:
+            raise _Refusal(f"run {state.name} has no failed, cancelled or skipped task")
+    for task in tasks:
+        if task.phase not in _WANTED_AGAIN:
+            raise _Refusal(f"task {task.spec.id} is {task.phase.value}; only what failed, was cancelled or skipped can be retried")
+    ids = tuple(state.tasks[number].spec.id for number in _with_relatives(state, tasks))
+    events: list[Event] = [External(cause="retry", task=task.spec.id) for task in tasks]
+    events.append(TasksRetried(tasks=ids))
+    return events, f"retrying {len(ids)} tasks"
+
+
+def _with_relatives(state: RunState, tasks: list[TaskState]) -> list[int]:
+    """Add what must run first (unmet dependencies) and what was skipped because of these."""
+    found: set[int] = set()
+    stack = [task.number for task in tasks]
+    while stack:
+        number = stack.pop()
+        if number in found or state.tasks[number].phase not in _WANTED_AGAIN:
+            continue
+        found.add(number)
+        stack += state.hard[number]
+        stack += (n for n in state.dependants[number] if state.tasks[n].phase is TaskPhase.SKIPPED)
+    return sorted(found)
+
+
+_KINDS: dict[str, Callable[[RunState, list[TaskState]], tuple[list[Event], str]]] = {
+    "pause": _pause,
+    "resume": _resume,
+    "cancel": _cancel,
+    "retry": _retry,
+}

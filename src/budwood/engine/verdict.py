@@ -1,0 +1,85 @@
+"""What a drive came to, in words, counts and an exit code.
+
+Knows the state only.
+"""
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+from msgspec import Struct
+
+from budwood._core.model import ENDED_RUN, RunPhase, TaskId, TaskPhase
+from budwood._core.state import RunState
+
+
+class Exit(IntEnum):
+    """Exit codes of commands that drive a run; the reference lists all."""
+
+    GOAL_MET = 0
+    NOT_MET = 1
+    BUDGET = 3
+    WAITS = 4
+    INTERRUPTED = 130
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """Where a run stands when a driver leaves it."""
+
+    run: str
+    name: str
+    phase: RunPhase
+    exit_code: int
+    reason: str
+    counts: dict[str, int]
+    tasks: int
+    attempts: int
+    cost_usd: float
+    tokens: int
+    driven_s: float
+    failed: tuple[TaskId, ...]
+    skipped: tuple[TaskId, ...]
+    running: tuple[TaskId, ...]
+    externals: dict[str, int]
+
+
+def reach_verdict(state: RunState, *, interrupted: bool = False) -> Verdict:
+    """Sum a run up."""
+    counts = {phase.value: number for phase, number in state.counts.items()}
+    return Verdict(
+        run=state.id,
+        name=state.name,
+        phase=state.phase,
+        exit_code=_exit_code(state, interrupted=interrupted),
+        reason=state.reason,
+        counts=counts,
+        tasks=state.planned,
+        attempts=state.spending.attempts,
+        cost_usd=round(state.spending.cost_usd, 6),
+        tokens=state.spending.tokens,
+        driven_s=round(state.driven_until(state.at_ms), 3),
+        failed=_ids(state, TaskPhase.FAILED),
+        skipped=_ids(state, TaskPhase.SKIPPED),
+        running=_ids(state, TaskPhase.ACTIVE),
+        externals=_tally(state.externals),
+    )
+
+
+def _exit_code(state: RunState, *, interrupted: bool) -> Exit:
+    if interrupted and state.phase not in ENDED_RUN:
+        return Exit.INTERRUPTED
+    if state.phase is RunPhase.FINISHED:
+        return Exit.GOAL_MET if state.counts[TaskPhase.DONE] == state.planned else Exit.NOT_MET
+    if state.phase is RunPhase.CANCELLED:
+        return Exit.NOT_MET
+    return Exit.BUDGET if state.pause_kind == "budget" else Exit.WAITS
+
+
+def _ids(state: RunState, phase: TaskPhase) -> tuple[TaskId, ...]:
+    return tuple(task.spec.id for task in state.tasks if task.phase is phase and not task.removed)
+
+
+def _tally(causes: Iterable[str]) -> dict[str, int]:
+    tally: dict[str, int] = {}
+    for cause in causes:
+        tally[cause] = tally.get(cause, 0) + 1
+    return tally

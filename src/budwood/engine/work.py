@@ -1,0 +1,48 @@
+"""An attempt as its executor gets it: command, environment, limits.
+
+Knows the state and the executors' contract; must not know which executor.
+"""
+
+from budwood._core.decisions import task_seed
+from budwood._core.ids import attempt_id
+from budwood._core.state import RunState, TaskState
+from budwood.errors import InternalError
+from budwood.executors.base import Step, Work
+
+SHELL = ("/bin/sh", "-c")
+
+
+def work_id(task: TaskState) -> str:
+    """Name the newest attempt of a task."""
+    return attempt_id(task.number, task.attempts)
+
+
+def make_work(state: RunState, task: TaskState) -> Work:
+    """Describe the newest attempt of a task."""
+    spec, settings, attempt = task.spec, state.settings, task.attempt
+    if attempt is None or spec.run is None:
+        raise InternalError(f"task {spec.id} has nothing to run")
+    env = {
+        **spec.env,
+        "BUDWOOD_RUN": state.name,
+        "BUDWOOD_TASK": str(spec.id),
+        "BUDWOOD_ATTEMPT": str(attempt.number),
+        "BUDWOOD_WORKSPACE": state.cwd,
+        "BUDWOOD_SEED": str(task_seed(state, task, attempt.retry)),
+    }
+    if settings.gpus:  # a task that asked for none sees none
+        env["CUDA_VISIBLE_DEVICES"] = ",".join(attempt.gpus)
+    argv = (*SHELL, spec.run) if isinstance(spec.run, str) else spec.run
+    return Work(
+        id=work_id(task),
+        slot=attempt.slot,
+        steps=(Step(name="run", argv=argv),),
+        cwd=state.cwd,
+        env=env,
+        env_pass=spec.env_pass,
+        timeout_s=spec.timeout_s,
+        grace_s=settings.grace_s,
+        memory_bytes=spec.memory_bytes,
+        output_bytes=settings.output_bytes,
+        contain=settings.contain,
+    )

@@ -1,0 +1,108 @@
+"""What every executor promises.
+
+Rules
+- An attempt that was started is never started again: whoever starts it twice gets one run of it.
+- `ended` is reported once, when nothing of the attempt is left, and its result survives the executor's and the driver's death until `forget`.
+- An executor opened with a higher fencing number takes all attempts over; one with a lower number can start nothing.
+- Calls return at once; what happens is told to the sink, from the loop that the executor was opened with.
+
+Knows `_core` only; must not know stores, plans or what a run is for.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Protocol
+
+from msgspec import Struct
+
+from budwood._core.model import Outcome
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """One command of an attempt."""
+
+    name: str
+    argv: tuple[str, ...]
+    timeout_s: float | None = None
+
+
+class Work(Struct, frozen=True, kw_only=True):
+    """An attempt as an executor sees it. `id` is unique in its run and safe as a file name."""
+
+    id: str
+    slot: int
+    steps: tuple[Step, ...] = ()
+    cwd: str = ""
+    env: dict[str, str] = {}
+    env_pass: tuple[str, ...] = ()
+    timeout_s: float | None = None
+    grace_s: float = 5.0
+    memory_bytes: int | None = None
+    output_bytes: int = 4 * 1024 * 1024
+    contain: str = "tree"
+
+
+class Recovered(StrEnum):
+    """What became of an open attempt while no driver was there."""
+
+    ADOPTED = "adopted"
+    """It runs; its end will be reported."""
+    UNSENT = "unsent"
+    """It never began: send it again, under the same number."""
+    ENDED = "ended"
+    """Its end was reported to the sink."""
+
+
+class Loop(Protocol):
+    """The part of the driver's loop that an executor needs."""
+
+    def watch(self, fd: int, on_readable: Callable[[], None], *, on_writable: Callable[[], None] | None = None) -> None:
+        """Call back when the descriptor is readable (or writable); watching again replaces the call-backs."""
+
+    def forget(self, fd: int) -> None:
+        """Stop watching; harmless if it is not watched."""
+
+    def later(self, delay_s: float, call: Callable[[], None]) -> None:
+        """Call once, after a while."""
+
+
+class Sink(Protocol):
+    """Who is told what happens to attempts."""
+
+    def begun(self, work_id: str, *, pid: int, at_ms: int) -> None:
+        """Hear that its first step runs."""
+
+    def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
+        """Hear that it is over; `log` is what it printed, None where it is too large to be carried about."""
+
+    def retired(self, slot: int, *, reason: str) -> None:
+        """Hear that a slot takes no more work."""
+
+
+class Executor(ABC):
+    """Where attempts run."""
+
+    @abstractmethod
+    def open(self, fence: int, *, loop: Loop, sink: Sink) -> None:
+        """Take over all slots of the run under this fencing number."""
+
+    @abstractmethod
+    def recover(self, open_attempts: Iterable[Work]) -> dict[str, Recovered]:
+        """Find out what became of attempts that a driver before this one had started; wait until that is certain."""
+
+    @abstractmethod
+    def start(self, work: Work) -> None:
+        """Run an attempt in its slot, which must be free."""
+
+    @abstractmethod
+    def cancel(self, work_id: str) -> None:
+        """End an attempt; its end is reported like any other."""
+
+    @abstractmethod
+    def forget(self, work_id: str) -> None:
+        """Drop what is kept of an ended attempt: its result is in the store."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave: running attempts go on without a driver and can be recovered."""

@@ -1,0 +1,69 @@
+"""What an attempt without a driver left in its directory.
+
+Knows the files that the supervisor protocol names. Must not decide what they mean for a run.
+"""
+
+import fcntl
+import os
+from pathlib import Path
+
+import msgspec
+
+from budwood.executors.local.outcome import Result
+
+_RESULT = msgspec.json.Decoder(Result)
+
+
+def read_result(directory: Path) -> Result | None:
+    """Read an attempt's result; one that is missing or torn (a power cut can do that) is none."""
+    try:
+        return _RESULT.decode((directory / "result.json").read_bytes())
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return None
+
+
+def has_begun(directory: Path) -> bool:
+    """Say whether a supervisor ever started a step of it."""
+    return (directory / "begun").exists()
+
+
+def read_log(directory: Path, *, limit_bytes: int) -> bytes | None:
+    """Read what it printed; None when that is more than can be carried about."""
+    try:
+        with (directory / "log").open("rb") as file:
+            data = file.read(limit_bytes + 1)
+    except FileNotFoundError:
+        return b""
+    return data if len(data) <= limit_bytes else None
+
+
+def log_size(directory: Path) -> int:
+    """Return how large its log is; 0 if it has none."""
+    try:
+        return (directory / "log").stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def is_alive(slot_dir: Path) -> bool:
+    """Say whether a slot's supervisor lives: it holds its lock until the kernel ends it."""
+    try:
+        fd = os.open(slot_dir / "lock", os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def supervisor_pid(slot_dir: Path) -> int | None:
+    """Read the pid of the supervisor that last served a slot."""
+    try:
+        pid = msgspec.json.decode((slot_dir / "info.json").read_bytes())["pid"]
+    except (FileNotFoundError, msgspec.MsgspecError, KeyError, TypeError):
+        return None
+    return pid if isinstance(pid, int) else None

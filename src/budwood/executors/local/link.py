@@ -1,0 +1,130 @@
+"""The line to one supervisor: bytes in, messages out.
+
+Never blocks the driver's loop: what the socket does not take at once is kept and sent when it does. Knows the socket and the wire; must not know
+what the messages mean.
+"""
+
+import socket
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from budwood.errors import ExecutorError
+from budwood.executors.base import Loop
+from budwood.executors.local.wire import FromSupervisor, Hello, HelloReply, Refused, ToSupervisor, decode, encode
+
+_CHUNK = 256 * 1024
+HELLO_WITHIN_S = 5.0
+
+
+class Link:
+    """A connection to one supervisor."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self._loop: Loop | None = None
+        self._incoming = b""
+        self._outgoing = bytearray()
+        self._on_message: Callable[[FromSupervisor], None] | None = None
+        self._on_gone: Callable[[], None] | None = None
+
+    def attach(self, loop: Loop, *, on_message: Callable[[FromSupervisor], None], on_gone: Callable[[], None]) -> None:
+        """Hand messages to a call-back from now on, those that already came first."""
+        self._sock.setblocking(False)
+        self._loop, self._on_message, self._on_gone = loop, on_message, on_gone
+        loop.watch(self._sock.fileno(), self._readable)
+
+    def send(self, message: ToSupervisor, *, fds: Sequence[int] = ()) -> None:
+        """Send a message, now or as soon as there is room; descriptors travel with its first byte."""
+        line = encode(message)
+        if self._outgoing:
+            self._outgoing += line
+            return
+        try:
+            sent = socket.send_fds(self._sock, [line], fds) if fds else self._sock.send(line)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            return  # the other end is gone; the loop is about to see that and to settle what was open
+        if sent < len(line):
+            self._outgoing += line[sent:]
+            self._watch()
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._loop is not None and self._sock.fileno() >= 0:
+            self._loop.forget(self._sock.fileno())
+        self._sock.close()
+
+    def _watch(self) -> None:
+        assert self._loop is not None
+        self._loop.watch(self._sock.fileno(), self._readable, on_writable=self._writable if self._outgoing else None)
+
+    def _writable(self) -> None:
+        try:
+            del self._outgoing[: self._sock.send(self._outgoing)]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._outgoing.clear()
+        if not self._outgoing:
+            self._watch()
+
+    def _readable(self) -> None:
+        try:
+            chunk = self._sock.recv(_CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if not chunk:
+            self.close()
+            if self._on_gone is not None:
+                self._on_gone()
+            return
+        self._take(chunk)
+
+    def _take(self, chunk: bytes) -> None:
+        *lines, self._incoming = (self._incoming + chunk).split(b"\n")
+        for line in lines:
+            if self._on_message is not None:
+                self._on_message(_read(line))
+
+
+def shake_hands(path: Path, fence: int) -> tuple[Link, HelloReply] | None:
+    """Take a living supervisor over; None when nobody answers there. Waits, so it is for the time before the loop runs."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    sock.settimeout(HELLO_WITHIN_S)
+    try:
+        sock.connect(str(path))
+        sock.sendall(encode(Hello(fence)))
+        buffer = b""
+        while b"\n" not in buffer:
+            chunk = sock.recv(_CHUNK)
+            if not chunk:
+                raise ConnectionError
+            buffer += chunk
+    except OSError:
+        sock.close()
+        return None
+    line, _, rest = buffer.partition(b"\n")
+    reply = _read(line)
+    if isinstance(reply, Refused):
+        sock.close()
+        raise ExecutorError(f"a supervisor serves a newer driver (fence {reply.fence}); this one has {fence}")
+    if not isinstance(reply, HelloReply):
+        sock.close()
+        raise ExecutorError(f"a supervisor answered {line[:80]!r} to a greeting")
+    link = Link(sock)
+    link._incoming = rest
+    return link, reply
+
+
+def _read(line: bytes) -> FromSupervisor:
+    try:
+        return decode(line)
+    except msgspec.MsgspecError as error:
+        raise ExecutorError(
+            f"a supervisor of another version answered ({error})", hint="pip install --force-reinstall budwood"
+        ) from error

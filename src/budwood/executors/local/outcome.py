@@ -1,0 +1,141 @@
+"""A supervisor's result, read as an outcome.
+
+Knows the protocol's `result` object (docs/reference/supervisor-protocol.md). Must not judge: that is `_core.judge`.
+"""
+
+import signal
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from budwood._core.model import AttemptPhase, Measure, Outcome, Usage
+
+
+class StepError(Struct, frozen=True):
+    """Why a step could not be started."""
+
+    kind: str
+    message: str
+
+
+class StepResult(Struct, frozen=True):
+    """How one step ended."""
+
+    name: str
+    exit_code: int | None = None
+    signal: int | None = None
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    timed_out: bool = False
+    error: StepError | None = None
+
+
+class Survivor(Struct, frozen=True):
+    """A process that could not be killed."""
+
+    pid: int
+    command: str
+
+
+class Result(Struct, frozen=True):
+    """The content of `result.json`."""
+
+    attempt: str
+    fence: int
+    outcome: Literal["ok", "failed", "timed_out", "cancelled", "memory", "spawn", "fault"]
+    steps: tuple[StepResult, ...]
+    began_at_ms: int
+    ended_at_ms: int
+    wall_s: float
+    cpu_s: float
+    peak_memory_bytes: int
+    output_bytes: int
+    dropped_bytes: int
+    ended_processes: int
+    survivors: tuple[Survivor, ...] = ()
+    usage: str | None = None
+    fault: StepError | None = None
+    retired: bool = False
+
+
+_PHASES = {
+    "ok": AttemptPhase.SUCCEEDED,
+    "timed_out": AttemptPhase.TIMED_OUT,
+    "cancelled": AttemptPhase.CANCELLED,
+}
+_SHELL_ERRORS = {126: "denied", 127: "not_found"}
+
+
+def read_outcome(result: Result) -> Outcome:
+    """Translate a result; nothing in it is lost but what only the supervisor needs."""
+    last = result.steps[-1] if result.steps else None
+    error_type, message = _error(result, last)
+    return Outcome(
+        phase=_PHASES.get(result.outcome, AttemptPhase.FAILED),
+        exit_code=last.exit_code if last else None,
+        signal=last.signal if last else None,
+        error_type=error_type,
+        message=message,
+        began_at_ms=result.began_at_ms,
+        usage=read_usage(result.usage),
+        measure=Measure(
+            wall_s=result.wall_s,
+            cpu_s=result.cpu_s,
+            peak_memory_bytes=result.peak_memory_bytes,
+            output_bytes=result.output_bytes,
+            dropped_bytes=result.dropped_bytes,
+            ended_processes=result.ended_processes,
+            survivors=tuple(f"{survivor.pid} {survivor.command}" for survivor in result.survivors),
+        ),
+    )
+
+
+def lost_outcome(reason: str) -> Outcome:
+    """Say that an attempt's supervisor died before it left a result."""
+    return Outcome(phase=AttemptPhase.ABANDONED, error_type="abandoned", message=reason)
+
+
+def read_usage(text: str | None) -> Usage:
+    """Read what an attempt says that it cost; what cannot be read is unknown, and counts as its reservation."""
+    if text is None:
+        return Usage()
+    try:
+        usage = msgspec.json.decode(text, type=Usage)
+    except msgspec.MsgspecError:
+        return Usage()
+    return usage if (usage.cost_usd or 0) >= 0 and (usage.tokens or 0) >= 0 else Usage()
+
+
+def _error(result: Result, last: StepResult | None) -> tuple[str | None, str]:
+    match result.outcome:
+        case "ok":
+            return None, ""
+        case "timed_out":
+            return "timeout", f"stopped at its time limit after {result.wall_s:.1f} s"
+        case "cancelled":
+            return "cancelled", "cancelled"
+        case "memory":
+            return "memory", f"stopped above its memory limit, at {result.peak_memory_bytes / 2**20:.0f} MiB"
+        case "fault" if result.fault is not None:
+            return result.fault.kind, result.fault.message
+        case "spawn" if last is not None and last.error is not None:
+            return last.error.kind if last.error.kind != "other" else "spawn", last.error.message
+        case _:
+            return _exit_error(last)
+
+
+def _exit_error(last: StepResult | None) -> tuple[str, str]:
+    if last is None:
+        return "spawn", "no step was started"
+    if last.signal is not None:
+        return "signal", f"ended by signal {_signal_name(last.signal)}"
+    kind = _SHELL_ERRORS.get(last.exit_code or 0, "exit")
+    return kind, f"exit code {last.exit_code}" + ("" if kind == "exit" else " (the shell could not run it)")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)

@@ -1,0 +1,66 @@
+"""Where the local executor keeps things.
+
+The run's directory holds what must survive; sockets and temporary directories lie below a short path of the machine, because a Unix socket's
+path may not pass 108 bytes. Must not create what it only names, but for the runtime directory.
+"""
+
+import os
+import stat
+import sysconfig
+from pathlib import Path
+from sys import executable
+
+from budwood.errors import ExecutorError
+
+BINARY = "budwood-supervisor"
+
+
+class RunPaths:
+    """The files of one run, as the supervisor protocol names them."""
+
+    def __init__(self, run_dir: Path, *, runtime: Path) -> None:
+        self.run_dir = run_dir
+        self.runtime = runtime
+        self.fence = run_dir / "fence"
+        self.slots = run_dir / "slots"
+        self.attempts = run_dir / "attempts"
+
+    def slot(self, slot: int) -> Path:
+        """Return the directory of one slot."""
+        return self.slots / str(slot)
+
+    def attempt(self, work_id: str) -> Path:
+        """Return the directory of one attempt."""
+        return self.attempts / work_id
+
+    def socket(self, slot: int) -> Path:
+        """Return the socket of one slot."""
+        return self.runtime / f"s{slot}"
+
+    def tmp(self, slot: int) -> Path:
+        """Return the temporary directory that the attempts of one slot use in turn."""
+        return self.runtime / f"t{slot}"
+
+
+def make_runtime(root: Path, run_id: str) -> Path:
+    """Create the short directory of one run below a root that must belong to this user alone."""
+    for path in (root, root / run_id):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = path.lstat()
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+            raise ExecutorError(
+                f"{path} does not belong to you alone, so sockets in it are not safe",
+                hint=f"remove it, or set runtime_dir to another short path (now {root})",
+            )
+    return root / run_id
+
+
+def find_binary() -> Path:
+    """Find the supervisor that was installed with this package."""
+    for folder in (Path(sysconfig.get_path("scripts")), Path(executable).parent, Path(executable).resolve().parent):
+        if (folder / BINARY).is_file():
+            return folder / BINARY
+    raise ExecutorError(
+        f"{BINARY} is missing from this installation",
+        hint="pip install --force-reinstall budwood; on Windows use WSL",
+    )

@@ -1,0 +1,56 @@
+"""A plan file as it is written: what msgspec decodes JSON and TOML into.
+
+Knows the types of the keys. What types cannot say (units, empty commands) is checked on the way to TaskSpec: `specs`.
+"""
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from budwood._core.model import TaskId
+
+_Priority = Annotated[int, Meta(ge=-(10**9), le=10**9)]
+_Count = Annotated[int, Meta(ge=0, le=1_000_000)]
+_Retries = Annotated[int, Meta(ge=0, le=1000)]
+_Tokens = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+_Cpus = Annotated[float, Meta(gt=0, le=1_000_000)]
+_Usd = Annotated[float, Meta(ge=0, le=1e12)]
+
+
+class TaskEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
+    """One [[task]]; None is "not said"."""
+
+    id: TaskId
+    run: str | tuple[str, ...] | None = None
+    description: str = ""
+    prompt: str = ""
+    after: tuple[TaskId, ...] = ()
+    prefer_after: tuple[TaskId, ...] = ()
+    priority: _Priority = 0
+    lane: TaskId | None = None
+    group: str | None = None
+    cpus: _Cpus | None = None
+    gpus: _Count = 0
+    timeout: str | float | None = None
+    retries: _Retries | None = None
+    env: dict[str, str] = {}
+    env_pass: tuple[str, ...] = ()
+    memory: str | int | None = None
+    reserve_usd: _Usd | None = None
+    reserve_tokens: _Tokens | None = None
+
+
+class LaneEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One [[lane]]."""
+
+    id: TaskId
+    name: str = ""
+    after: tuple[TaskId, ...] = ()
+
+
+class PlanFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole file; [run] is a layer of settings and read by their own table."""
+
+    run: dict[str, object] = {}
+    lane: list[LaneEntry] = []
+    task: list[TaskEntry] = []

@@ -1,0 +1,88 @@
+"""A plan that was read: tasks, lanes, and the settings that its file asks for.
+
+Knows the model and settings. Must not read files.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from budwood._core.model import LaneSpec, RunSettings, TaskSpec
+from budwood.errors import PlanError
+from budwood.settings import KEYS, Layer, Resolved, Scope
+
+MIN_MEMORY = 1024 * 1024
+"""No process starts in less; whoever writes less has forgotten the unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one plan file says."""
+
+    tasks: tuple[TaskSpec, ...]
+    lanes: tuple[LaneSpec, ...] = ()
+    run: Mapping[str, object] = field(default_factory=dict)
+    path: str = "the plan"
+    format: str = "budwood"
+    """Or "yokeflow": then lanes are epics."""
+    explicit: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """By task number, keys set to what is the default anyway, so that a default of [run] does not replace them."""
+
+    @property
+    def layer(self) -> Layer:
+        """The [run] table as a layer of settings."""
+        return self.path, self.run
+
+
+def with_defaults(plan: Plan, resolved: Resolved) -> Plan:
+    """Give each task what [run] or another layer sets for all of them and the task does not say itself."""
+    defaults = {
+        key.target: resolved.value(name)
+        for name, key in KEYS.items()
+        if key.scope is Scope.TASK and resolved.value(name) not in (None, key.default)
+    }
+    if not defaults:
+        return plan
+    tasks = tuple(
+        _with_defaults(task, defaults, explicit=plan.explicit.get(number, ())) for number, task in enumerate(plan.tasks)
+    )
+    return replace(plan, tasks=tasks)
+
+
+def _with_defaults(task: TaskSpec, defaults: Mapping[str, object], *, explicit: tuple[str, ...]) -> TaskSpec:
+    changed: dict[str, object] = {}
+    for name, value in defaults.items():
+        own: object = getattr(task, name)
+        if name == "env":
+            changed[name] = {**msgspec.convert(value, dict[str, str]), **task.env}
+        elif name == "env_pass":
+            changed[name] = tuple(dict.fromkeys((*msgspec.convert(value, tuple[str, ...]), *task.env_pass)))
+        elif name not in explicit and not own:
+            changed[name] = value
+    return msgspec.structs.replace(task, **changed)
+
+
+def refuse_impossible(plan: Plan, settings: RunSettings) -> None:
+    """Refuse a task that could never start: it wants more than the run has."""
+    for task in plan.tasks:
+        wanted = _impossible(task, settings)
+        if wanted is not None:
+            raise PlanError(f"task {str(task.id)!r} of {plan.path} can never start: {wanted[0]}", hint=wanted[1])
+
+
+def _impossible(task: TaskSpec, settings: RunSettings) -> tuple[str, str] | None:
+    if task.cpus > settings.cpus:
+        return (
+            f"it wants {task.cpus:g} cpus, the run has {settings.cpus:g}",
+            "lower cpus of the task, or raise that of [run]",
+        )
+    if task.gpus > len(settings.gpus):
+        return f"it wants {task.gpus} gpus, the run has {len(settings.gpus)}", "name the devices: gpus in [run]"
+    if task.memory_bytes is not None and task.memory_bytes < MIN_MEMORY:
+        return f"nothing runs in {task.memory_bytes} bytes of memory", 'give memory a unit: "512MB"'
+    if settings.budget_usd is not None and task.reserve_usd > settings.budget_usd:
+        return f"it reserves ${task.reserve_usd:g} of a budget of ${settings.budget_usd:g}", "raise budget_usd"
+    if settings.budget_tokens is not None and task.reserve_tokens > settings.budget_tokens:
+        return f"it reserves {task.reserve_tokens} of {settings.budget_tokens} tokens", "raise budget_tokens"
+    return None

@@ -1,0 +1,123 @@
+"""From what a plan file says to TaskSpec and LaneSpec, with every value checked.
+
+Knows the rules that types cannot say. Must not know the graph: whether ids exist is its business.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from budwood._core.model import LaneSpec, TaskId, TaskSpec
+from budwood.errors import PlanError
+from budwood.plans.entries import LaneEntry, TaskEntry
+from budwood.plans.keys import LANE_KEYS, TASK_KEYS
+from budwood.settings.kinds import Unfit, bytes_of, seconds
+
+_ZEROES = ("retries", "reserve_usd", "reserve_tokens")
+
+
+def task_specs(entries: Sequence[TaskEntry], *, path: str) -> Iterator[TaskSpec]:
+    """Check each entry and fill in what it does not say."""
+    for entry in entries:
+        _check_id(entry.id, what="task", path=path)
+        yield TaskSpec(
+            id=entry.id,
+            run=entry.run if entry.run is None else _command(entry, path=path),
+            description=entry.description,
+            prompt=entry.prompt,
+            after=entry.after,
+            prefer_after=entry.prefer_after,
+            priority=entry.priority,
+            timeout_s=None if entry.timeout is None else _timeout(entry, path=path),
+            retries=entry.retries or 0,
+            env=_env(entry, path=path) if entry.env else entry.env,
+            env_pass=_env_pass(entry, path=path) if entry.env_pass else (),
+            lane=entry.lane,
+            group=None if entry.group is None else _group(entry, path=path),
+            cpus=entry.cpus or 0.0,
+            gpus=entry.gpus,
+            memory_bytes=None if entry.memory is None else _memory(entry, path=path),
+            reserve_usd=entry.reserve_usd or 0.0,
+            reserve_tokens=entry.reserve_tokens or 0,
+        )
+
+
+def lane_specs(entries: Sequence[LaneEntry], *, path: str) -> Iterator[LaneSpec]:
+    """Check each lane."""
+    for entry in entries:
+        _check_id(entry.id, what="lane", path=path)
+        yield LaneSpec(id=entry.id, name=entry.name, after=entry.after)
+
+
+def explicit_zeroes(entries: Sequence[TaskEntry]) -> dict[int, tuple[str, ...]]:
+    """Find the keys that a task sets to 0 itself, so that a default of [run] does not replace them."""
+    found = {}
+    for number, entry in enumerate(entries):
+        if entry.retries is not None or entry.reserve_usd is not None or entry.reserve_tokens is not None:
+            zeroes = tuple(key for key in _ZEROES if getattr(entry, key) == 0)
+            if zeroes:
+                found[number] = zeroes
+    return found
+
+
+def unfit(key: str, value: object, *, what: str, owner: str, path: str, hint: str | None = None) -> PlanError:
+    """Say which key of which table has a value that it cannot have, and what it takes."""
+    wants = (TASK_KEYS if what == "task" else LANE_KEYS)[key].wants
+    return PlanError(f"{key} of {what} {owner} in {path} is {value!r}; it takes {wants}", hint=hint)
+
+
+def _unfit(key: str, entry: TaskEntry, *, path: str, hint: str | None = None) -> PlanError:
+    value: object = getattr(entry, key)
+    written = list(value) if isinstance(value, tuple) else value
+    return unfit(key, written, what="task", owner=repr(str(entry.id)), path=path, hint=hint)
+
+
+def _check_id(given: TaskId, *, what: str, path: str) -> None:
+    if isinstance(given, int):
+        if not -(2**63) <= given < 2**63:
+            raise PlanError(f"{what} id {given} in {path} is too large a number", hint="write it as text, in quotes")
+    elif not given.strip():
+        raise PlanError(f"a {what} in {path} has an empty id", hint=f"give every {what} an id of its own")
+    elif not given.isprintable() and any(ord(char) < 32 or 127 <= ord(char) < 160 for char in given):
+        raise PlanError(f"{what} id {given!r} in {path} has control characters", hint="use letters, digits, - and _")
+
+
+def _command(entry: TaskEntry, *, path: str) -> str | tuple[str, ...] | None:
+    run = entry.run
+    if isinstance(run, str):
+        if not run.strip() or "\0" in run:
+            raise _unfit("run", entry, path=path, hint="leave run out if there is nothing to run")
+    elif run is not None and (not run or not run[0] or any("\0" in word for word in run)):
+        raise _unfit("run", entry, path=path, hint="the first word of the list is the program")
+    return run
+
+
+def _timeout(entry: TaskEntry, *, path: str) -> float:
+    try:
+        return seconds(entry.timeout)
+    except Unfit:
+        raise _unfit("timeout", entry, path=path) from None
+
+
+def _memory(entry: TaskEntry, *, path: str) -> int:
+    try:
+        return bytes_of(entry.memory)
+    except Unfit:
+        raise _unfit("memory", entry, path=path) from None
+
+
+def _env(entry: TaskEntry, *, path: str) -> dict[str, str]:
+    for name, value in entry.env.items():
+        if not name or "=" in name or "\0" in name or "\0" in value:
+            raise _unfit("env", entry, path=path, hint="a variable's name has no = in it, and nothing has a NUL byte")
+    return entry.env
+
+
+def _env_pass(entry: TaskEntry, *, path: str) -> tuple[str, ...]:
+    if any(not name or "=" in name or "\0" in name for name in entry.env_pass):
+        raise _unfit("env_pass", entry, path=path, hint="names only; env sets values")
+    return entry.env_pass
+
+
+def _group(entry: TaskEntry, *, path: str) -> str | None:
+    if entry.group is not None and not entry.group.strip():
+        raise _unfit("group", entry, path=path)
+    return entry.group

@@ -1,0 +1,294 @@
+"""The one table of settings: every key, what it takes, its default and its meaning.
+
+Validation, `config show`, flags, environment variables and the reference page are derived from it; tests fail when a
+key has no effect or no entry in the docs. Knows names and kinds. Must not know where values come from.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from budwood.settings import kinds
+from budwood.settings.kinds import Kind
+
+
+class Scope(StrEnum):
+    """Where a key may stand, and whom it concerns."""
+
+    RUN = "run"
+    """[run] of a plan, of budwood.toml and of the user's file: one run."""
+    TASK = "task"
+    """The same places, and each task may say otherwise."""
+    MACHINE = "machine"
+    """[machine] of budwood.toml and of the user's file: all runs; never a plan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """One setting."""
+
+    name: str
+    kind: Kind
+    doc: str
+    default: object = None
+    """None: not set, or what the machine has (then `default_doc` says what)."""
+    default_doc: str = ""
+    scope: Scope = Scope.RUN
+    flag: str | None = None
+    field: str | None = None
+    """What it is called in RunSettings or TaskSpec, where that differs; "" when it is in neither."""
+    example: str
+
+    @property
+    def env(self) -> str:
+        """Name its environment variable."""
+        return f"BUDWOOD_{self.name.upper()}"
+
+    @property
+    def table(self) -> str:
+        """Name the table of a TOML file that it stands in."""
+        return "machine" if self.scope is Scope.MACHINE else "run"
+
+    @property
+    def target(self) -> str:
+        """Name the field that it ends up in."""
+        return self.name if self.field is None else self.field
+
+    @property
+    def shown_default(self) -> str:
+        """Say the default in words."""
+        return self.default_doc or ("none" if self.default is None else str(self.default))
+
+
+_RUN = (
+    Key(
+        name="name",
+        kind=kinds.SOME_TEXT,
+        field="",
+        flag="--name",
+        default_doc="the plan's file name",
+        doc="What the run is called in commands, refs and branches; made safe, and unique in its store.",
+        example='"night"',
+    ),
+    Key(
+        name="goal",
+        kind=kinds.TEXT,
+        default="",
+        default_doc="none",
+        doc="What the run is for, in words.",
+        example='"Ship it"',
+    ),
+    Key(
+        name="seed",
+        kind=kinds.whole(0),
+        default=0,
+        flag="--seed",
+        doc="Every random number of the run is derived from it; it never changes on resume.",
+        example="42",
+    ),
+    Key(
+        name="slots",
+        kind=kinds.whole(1, high=4096),
+        default_doc="all cores",
+        flag="--slots",
+        doc="How many attempts run at once.",
+        example="4",
+    ),
+    Key(
+        name="strict",
+        kind=kinds.FLAG,
+        default=False,
+        default_doc="false",
+        flag="--strict",
+        doc="When a task has failed for good, nothing new starts and the rest is skipped.",
+        example="true",
+    ),
+    Key(
+        name="budget_usd",
+        kind=kinds.number(above=0),
+        flag="--budget-usd",
+        doc="Money the run may spend; when it is spent the run pauses with exit code 3.",
+        example="20",
+    ),
+    Key(
+        name="budget_tokens",
+        kind=kinds.whole(1),
+        flag="--budget-tokens",
+        doc="Tokens the run may spend; when they are spent the run pauses with exit code 3.",
+        example="5_000_000",
+    ),
+    Key(
+        name="budget_time",
+        kind=kinds.DURATION,
+        field="budget_time_s",
+        flag="--budget-time",
+        doc="Time that a driver may drive the run; then it pauses with exit code 3.",
+        example='"8h"',
+    ),
+    Key(
+        name="max_attempts",
+        kind=kinds.whole(1),
+        flag="--max-attempts",
+        doc="Attempts the run may start, all tasks together; then it pauses with exit code 3.",
+        example="500",
+    ),
+    Key(
+        name="backoff",
+        kind=kinds.DURATION,
+        default=1.0,
+        default_doc="1s",
+        field="backoff_s",
+        doc="Wait before the first retry of a task; each further one waits twice as long.",
+        example='"5s"',
+    ),
+    Key(
+        name="breaker",
+        kind=kinds.whole(0),
+        default=5,
+        doc="The run pauses when so many tasks in a row could not even begin, with no success between; 0 is never.",
+        example="3",
+    ),
+    Key(
+        name="cpus",
+        kind=kinds.number(above=0),
+        default_doc="all cores",
+        doc="Cores that the tasks running at one time may ask for together.",
+        example="8",
+    ),
+    Key(
+        name="gpus",
+        kind=kinds.DEVICES,
+        default_doc="all that are found",
+        doc="GPUs that tasks may be given: how many, or their ids.",
+        example='["0", "1"]',
+    ),
+    Key(
+        name="groups",
+        kind=kinds.LIMITS,
+        default={},
+        default_doc="{}",
+        doc="How many tasks of a group may run at once; a group that is not named here has limit 1.",
+        example="{ network = 2 }",
+    ),
+    Key(
+        name="contain",
+        kind=kinds.choice("tree", "namespace"),
+        default="tree",
+        doc="How an attempt's processes are held together: below their supervisor, or in a PID namespace of their own.",
+        example='"namespace"',
+    ),
+    Key(
+        name="grace",
+        kind=kinds.DURATION,
+        default=5.0,
+        default_doc="5s",
+        field="grace_s",
+        doc="Time between TERM and KILL when an attempt is ended.",
+        example='"10s"',
+    ),
+    Key(
+        name="output",
+        kind=kinds.SIZE,
+        default=4 * 1024 * 1024,
+        default_doc="4MiB",
+        field="output_bytes",
+        doc="How much of an attempt's output is kept; of more, head and tail stay and the middle is counted.",
+        example='"1MB"',
+    ),
+    Key(
+        name="notify",
+        kind=kinds.SOME_TEXT,
+        field="",
+        flag="--notify",
+        doc="A shell command that is run when the run ends, pauses or waits for somebody.",
+        example='"notify-send budwood"',
+    ),
+)
+
+_TASK = (
+    Key(
+        name="timeout",
+        kind=kinds.DURATION,
+        scope=Scope.TASK,
+        field="timeout_s",
+        doc="Time limit of one attempt.",
+        example='"10m"',
+    ),
+    Key(
+        name="retries",
+        kind=kinds.whole(0, high=1000),
+        default=0,
+        scope=Scope.TASK,
+        doc="How often a failed task is tried again.",
+        example="2",
+    ),
+    Key(
+        name="env",
+        kind=kinds.VARIABLES,
+        default={},
+        default_doc="{}",
+        scope=Scope.TASK,
+        doc="Environment variables to set; a task's own are added and win.",
+        example='{ LANG = "C" }',
+    ),
+    Key(
+        name="env_pass",
+        kind=kinds.VARIABLE_NAMES,
+        default=(),
+        default_doc="[]",
+        scope=Scope.TASK,
+        doc="Variables of your own environment to hand on; a task's own are added.",
+        example='["HTTP_PROXY"]',
+    ),
+    Key(
+        name="memory",
+        kind=kinds.SIZE,
+        scope=Scope.TASK,
+        field="memory_bytes",
+        doc="Memory limit of one attempt with all its processes; at least 1MiB.",
+        example='"2GB"',
+    ),
+    Key(
+        name="reserve_usd",
+        kind=kinds.number(),
+        default=0.0,
+        default_doc="0",
+        scope=Scope.TASK,
+        doc="Money set aside from the budget while an attempt runs; what an unknown cost counts as.",
+        example="0.5",
+    ),
+    Key(
+        name="reserve_tokens",
+        kind=kinds.whole(0),
+        default=0,
+        scope=Scope.TASK,
+        doc="Tokens set aside from the budget while an attempt runs; what an unknown use counts as.",
+        example="20_000",
+    ),
+)
+
+_MACHINE = (
+    Key(
+        name="machine_slots",
+        kind=kinds.whole(1, high=4096),
+        default_doc="no cap",
+        scope=Scope.MACHINE,
+        doc="How many attempts of all runs together may run at once on this machine.",
+        example="16",
+    ),
+    Key(
+        name="store",
+        kind=kinds.SOME_TEXT,
+        default_doc=".budwood/store.db",
+        scope=Scope.MACHINE,
+        field="",
+        flag="--store",
+        doc="Where events live.",
+        example='"/var/lib/budwood/store.db"',
+    ),
+)
+
+KEYS: dict[str, Key] = {key.name: key for key in (*_RUN, *_TASK, *_MACHINE)}
+"""Every setting, in the order in which it is shown."""
+
+NOT_SETTINGS = frozenset({"BUDWOOD_RUN", "BUDWOOD_TASK", "BUDWOOD_ATTEMPT", "BUDWOOD_WORKSPACE", "BUDWOOD_MARK"})
+"""Variables that budwood gives to attempts; a run inside a run finds them in its environment."""

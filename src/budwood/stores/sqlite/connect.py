@@ -1,0 +1,107 @@
+"""Opens the file: for writing where that is possible, else for reading, never on a network file system.
+
+Knows paths, pragmas and the schema's version; must not know tables.
+"""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from budwood.errors import StoreUnwritable, UsageError
+from budwood.stores.sqlite.faults import blocks_opening, explain, unwritable
+from budwood.stores.sqlite.migrate import migrate, migrations, refuse_newer, version_of
+from budwood.stores.sqlite.mounts import file_system_of, refuse_network
+
+BUSY_S = 30.0
+
+
+def connect(path: Path, *, create: bool, file_system: str | None = None) -> sqlite3.Connection:
+    """Return a connection to a store of this version's schema; without `create`, nothing is made for a missing one."""
+    missing = not path.exists() or path.stat().st_size == 0
+    if missing and not create:
+        raise UsageError(f"there is no store at {path}", hint="budwood run FILE makes one, and so does budwood init")
+    refuse_network(path, file_system_of(_existing(path)) if file_system is None else file_system)
+    try:
+        if missing:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            return _open_writing(path, missing=missing)
+        except sqlite3.Error as error:
+            if missing or not blocks_opening(error):
+                raise
+            return _open_reading(path, error)
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
+def _existing(path: Path) -> Path:
+    return next(parent for parent in (path, *path.parents) if parent.exists())
+
+
+def _raw(path: Path, options: str) -> sqlite3.Connection:
+    # One thread at a time is the contract; it need not be the one that opened the store.
+    return sqlite3.connect(
+        f"{path.as_uri()}?{options}", uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+    )
+
+
+def _open_writing(path: Path, *, missing: bool) -> sqlite3.Connection:
+    connection = _raw(path, "mode=rwc" if missing else "mode=rw")
+    try:
+        connection.execute("PRAGMA synchronous = FULL")
+        newest = max(migrations())
+        version = version_of(connection, path)
+        refuse_newer(version, path, newest=newest)
+        if version < newest or connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+            _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    migrate(connection, path)
+    for directory in (path.parent, path.parent.parent):
+        _sync(directory)
+
+
+def _sync(directory: Path) -> None:
+    """Make the names in a directory durable: a store that is lost with its directory's entry is lost too."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _open_reading(path: Path, why: sqlite3.Error) -> sqlite3.Connection:
+    """Open a file that cannot be written; every write will be refused by SQLite itself."""
+    journal = path.with_name(path.name + "-wal")
+    whole = not journal.exists() or journal.stat().st_size == 0
+    # `immutable` reads without the files beside it; that is only the whole truth when no journal waits to be merged.
+    for options in ("mode=ro", *(["mode=ro&immutable=1"] if whole else [])):
+        connection = _raw(path, options)
+        try:
+            version = version_of(connection, path)
+        except sqlite3.Error as error:
+            connection.close()
+            if not blocks_opening(error):
+                raise
+            continue
+        except BaseException:
+            connection.close()
+            raise
+        if version == max(migrations()):
+            return connection
+        connection.close()
+        refuse_newer(version, path, newest=max(migrations()))
+        raise StoreUnwritable(
+            f"{path} has an older schema and cannot be written, so it cannot be brought up to date"
+        ) from why
+    raise StoreUnwritable(
+        f"{path} cannot be opened: {why}",
+        hint=f"copy {path} and {journal.name} to a directory that you can write, and read them there with --store",
+    ) from why
