@@ -1,0 +1,135 @@
+"""The command `budwood`: its groups of subcommands, near misses, and how errors end.
+
+Commands are loaded when they are called, so that `budwood run` does not pay for what it does not use.
+"""
+
+import os
+import sys
+import traceback
+from importlib import import_module
+
+import click
+
+from budwood import __version__
+from budwood._core.suggest import nearest
+from budwood.errors import BudwoodError
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Start": ("init", "run", "plan", "demo"),
+    "Look": ("ls", "status", "watch", "show", "story", "why", "logs"),
+    "Decide": ("retry",),
+    "Stop and resume": ("pause", "resume", "cancel"),
+    "Care": ("store", "config", "doctor", "completion"),
+}
+NAMES = tuple(name for names in SECTIONS.values() for name in names)
+GUESSES = {
+    "list": "ls",
+    "ps": "status",
+    "stop": "pause",
+    "continue": "resume",
+    "kill": "cancel",
+    "abort": "cancel",
+    "start": "run",
+    "exec": "run",
+    "log": "logs",
+    "tail": "logs",
+    "events": "story",
+    "history": "story",
+    "info": "show",
+    "describe": "show",
+    "check": "plan check",
+    "graph": "plan show",
+    "validate": "plan check",
+    "verify": "store verify",
+    "settings": "config show",
+    "rerun": "retry",
+    "explain": "why",
+    "follow": "watch",
+}
+INTERNAL_ERROR, INTERRUPTED = 70, 130
+
+
+class Commands(click.Group):
+    """The subcommands, by section; each is imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(NAMES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in NAMES:
+            return None
+        module = import_module(f"budwood.cli.commands.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in NAMES and not name.startswith("-"):
+            meant = GUESSES.get(name) or nearest(name, NAMES)
+            hint = f"did you mean budwood {meant}?" if meant else "budwood --help lists the commands"
+            raise click.UsageError(f"there is no command {name!r}\n\nhint: {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, names in SECTIONS.items():
+            rows = []
+            for name in names:
+                command = self.get_command(ctx, name)
+                assert command is not None
+                rows.append((name, command.get_short_help_str(90)))
+            with formatter.section(section):
+                formatter.write_dl(rows)
+
+
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="budwood %(version)s")
+@click.pass_context
+def app(ctx: click.Context) -> None:
+    """Run many attempts at once and keep the best.
+
+    Bare `budwood` shows what needs you, what runs and what ended. Every command that reads has --json.
+    """
+    if ctx.invoked_subcommand is None:
+        from budwood.cli.commands.overview import show_overview
+
+        show_overview()
+
+
+def main() -> None:
+    """Run the command line; every ending has an exit code."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        code = app.main(standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except BudwoodError as error:
+        return _tell(error.message, error.hint, error.exit_code)
+    except click.UsageError as error:
+        return _tell_usage(error)
+    except click.ClickException as error:
+        return _tell(error.format_message(), None, 2)
+    except (KeyboardInterrupt, click.Abort):
+        return _tell("interrupted; what was recorded is safe", None, INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output went away; a second failure while Python flushes at exit must not be printed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception:
+        traceback.print_exc()
+        return _tell("this is a bug in budwood; what was recorded is safe", "budwood store verify checks it", INTERNAL_ERROR)
+
+
+def _tell(message: str, hint: str | None, code: int) -> int:
+    click.echo(f"error: {message}" + (f"\n\nhint: {hint}" if hint else ""), err=True)
+    return code
+
+
+def _tell_usage(error: click.UsageError) -> int:
+    message = error.format_message()
+    if "\n\nhint: " not in message and error.ctx is not None:
+        message += f"\n\nhint: {error.ctx.command_path} --help"
+    click.echo(f"error: {message}", err=True)
+    return 2

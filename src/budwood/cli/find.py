@@ -1,0 +1,44 @@
+"""What the user means: a run by name, id, prefix or `last`; a task by its id or a prefix.
+
+Knows the store's lists. A near miss is answered with the nearest name.
+"""
+
+from budwood._core.ids import LAST, by_prefix
+from budwood._core.rows import RunRow, TaskRow
+from budwood._core.suggest import nearest
+from budwood.errors import NoSuchId
+from budwood.stores import Store
+
+
+def find_run(store: Store, given: str) -> RunRow:
+    """Find the run that is meant."""
+    runs = store.runs()
+    if not runs:
+        raise NoSuchId(f"there are no runs in {store.where}", hint="budwood run FILE starts one")
+    if given == LAST:
+        return runs[-1]
+    for names in ({run.name: run for run in runs}, {run.id: run for run in runs}):
+        found = by_prefix(given, names)
+        if len(found) == 1:
+            return names[found[0]]
+        if found:
+            raise NoSuchId(f"{given!r} could be {_some(found)}", hint="write more of it")
+    meant = nearest(given, [run.name for run in runs])
+    raise NoSuchId(f"there is no run {given!r}", hint=f"did you mean {meant}?" if meant else "budwood ls lists the runs")
+
+
+def find_task(store: Store, run: RunRow, given: str) -> TaskRow:
+    """Find the task that is meant; one that the plan lost is found too."""
+    tasks = {str(task.id): task for task in store.tasks(run.id)}
+    found = by_prefix(given, tasks)
+    if len(found) == 1:
+        return tasks[found[0]]
+    if found:
+        raise NoSuchId(f"{given!r} could be {_some(found)} of run {run.name}", hint="write more of it")
+    meant = nearest(given, list(tasks))
+    hint = f"did you mean {meant}?" if meant else f"budwood show {run.name} lists its tasks"
+    raise NoSuchId(f"run {run.name} has no task {given!r}", hint=hint)
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" or {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,112 @@
+"""The project that a command is about: where it is, what its settings are, which store it has.
+
+Reads the environment, the home directory and files, so that nothing below the command line has to.
+"""
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from budwood import settings as s
+from budwood._core.model import RunSettings
+from budwood.executors.local import LocalExecutor, RunPaths, Tokens, find_binary, make_runtime
+from budwood.plans import Plan
+from budwood.stores import Store, open_store
+
+SETTINGS_FILE = "budwood.toml"
+STATE_DIR = ".budwood"
+_SIGNS = (SETTINGS_FILE, STATE_DIR, ".git")
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A directory that has, or will have, a store."""
+
+    root: Path
+    environ: Mapping[str, str]
+
+    @property
+    def state_dir(self) -> Path:
+        """Where budwood keeps what it needs; ignores itself in git."""
+        return self.root / STATE_DIR
+
+    def run_dir(self, run: str) -> Path:
+        """Return the directory of one run."""
+        return self.state_dir / "runs" / run
+
+    def resolve(self, *, flags: Mapping[str, object], plan: Plan | None = None) -> s.Resolved:
+        """Put all layers of settings on top of each other."""
+        layers: list[s.Layer] = [(s.FLAG, flags), s.env_layer(self.environ)]
+        if plan is not None:
+            layers.append(plan.layer)
+        layers += (s.read_settings(path) for path in (self.root / SETTINGS_FILE, user_file()) if path.exists())
+        return s.resolve(layers)
+
+    def open_store(self, resolved: s.Resolved, *, create: bool) -> Store:
+        """Open the store that the settings name; a relative path is one of the project's."""
+        where = resolved.text("store")
+        if where is None:
+            if create:
+                make_state_dir(self.state_dir)
+            return open_store(self.state_dir / "store.db", create=create)
+        return open_store(where if "://" in where or where == "memory:" else self.root / where, create=create)
+
+    def executor(self, run: str, settings: RunSettings) -> LocalExecutor:
+        """Make the executor of one run."""
+        paths = RunPaths(self.run_dir(run), runtime=make_runtime(runtime_root(), run))
+        limit = settings.machine_slots
+        folder = Path(platformdirs.user_state_dir("budwood")) / "machine"
+        return LocalExecutor(
+            paths,
+            run_id=run,
+            binary=find_binary(),
+            environ=self.environ,
+            tokens=None if limit is None else lambda loop: Tokens(folder, limit, loop=loop),
+        )
+
+
+def find_project(start: Path | None = None) -> Project:
+    """Find the project that a directory (by default the current one) belongs to: the nearest that shows a sign of being one."""
+    here = (start or Path.cwd()).resolve()
+    root = next((folder for folder in (here, *here.parents) if any((folder / sign).exists() for sign in _SIGNS)), here)
+    return Project(root=root, environ=dict(os.environ))
+
+
+def make_state_dir(path: Path) -> None:
+    """Create the state directory, unseen by git."""
+    path.mkdir(parents=True, exist_ok=True)
+    ignore = path / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n")
+
+
+def user_file() -> Path:
+    """Return the user's own settings file."""
+    return Path(platformdirs.user_config_dir("budwood")) / SETTINGS_FILE
+
+
+def runtime_root() -> Path:
+    """Return where sockets lie: short, and the same after another login."""
+    return Path(f"/tmp/budwood-{os.geteuid()}")
+
+
+def holder() -> str:
+    """Name this process as a driver."""
+    return f"pid {os.getpid()} on {socket.gethostname()}"
+
+
+def this_machine() -> s.Machine:
+    """Count what this machine lets us use."""
+    return s.Machine(cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, gpus=_gpus())
+
+
+def _gpus() -> tuple[str, ...]:
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None:
+        return tuple(part.strip() for part in visible.split(",") if part.strip())
+    cards = Path("/proc/driver/nvidia/gpus")
+    return tuple(str(n) for n, _ in enumerate(cards.iterdir())) if cards.is_dir() else ()
