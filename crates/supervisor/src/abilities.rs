@@ -6,9 +6,9 @@ use std::cell::OnceCell;
 
 use serde::Serialize;
 
+use crate::cgroup::Delegation;
 #[cfg(target_os = "linux")]
 use crate::namespace;
-use crate::cgroup::Delegation;
 
 #[derive(Default)]
 pub struct Abilities {
@@ -62,10 +62,7 @@ pub fn probe() -> String {
         namespace: abilities.namespace().is_ok(),
         cgroup: abilities.delegation().map(|d| d.path().display().to_string()),
         pidfd: crate::pidfd::Pidfd::open(std::process::id() as libc::pid_t).is_ok_and(|fd| fd.is_real()),
-        reason: Reasons {
-            namespace: abilities.namespace().clone().err(),
-            cgroup: abilities.cgroup().clone().err(),
-        },
+        reason: Reasons { namespace: abilities.namespace().clone().err(), cgroup: abilities.cgroup().clone().err() },
     };
     serde_json::to_string(&probe).expect("plain data can be written as JSON")
 }

@@ -91,7 +91,9 @@ fn absolute(path: String) -> Result<PathBuf, String> {
 }
 
 fn duration(text: Option<String>, default: f64) -> Result<Duration, String> {
-    let Some(text) = text else { return Ok(seconds(default)) };
+    let Some(text) = text else {
+        return Ok(seconds(default));
+    };
     match text.parse::<f64>() {
         Ok(s) if s.is_finite() && s >= 0.0 => Ok(seconds(s)),
         _ => Err(format!("{text:?} is no number of seconds")),
@@ -108,13 +110,25 @@ mod tests {
 
     #[test]
     fn paths_become_absolute() {
-        let Ok(Request::Serve(places)) = parse_line("serve --slot-dir s --socket /k --tmp=t --run-dir /r") else { panic!() };
+        let Ok(Request::Serve(places)) = parse_line("serve --slot-dir s --socket /k --tmp=t --run-dir /r") else {
+            panic!()
+        };
         assert!(places.slot_dir.is_absolute() && places.tmp.ends_with("t"));
     }
 
     #[test]
     fn what_is_unknown_missing_or_double_is_refused() {
-        for line in ["", "x", "probe x", "serve", "sweep", "sweep --mark", "sweep --mark a --mark b", "sweep --mark a --grace-s x", "--version 1"] {
+        for line in [
+            "",
+            "x",
+            "probe x",
+            "serve",
+            "sweep",
+            "sweep --mark",
+            "sweep --mark a --mark b",
+            "sweep --mark a --grace-s x",
+            "--version 1",
+        ] {
             assert!(parse_line(line).is_err(), "{line}");
         }
     }

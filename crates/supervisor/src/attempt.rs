@@ -98,7 +98,9 @@ impl Attempt {
 
     /// Start the next step. False: there is none, or it could not be started, or the attempt is to end.
     pub fn start_next_step(&mut self, ground: &Ground) -> bool {
-        let Some(spec) = self.start.steps.get(self.results.len()) else { return false };
+        let Some(spec) = self.start.steps.get(self.results.len()) else {
+            return false;
+        };
         let now = Instant::now();
         if self.cause.is_none() && self.deadline.is_some_and(|at| now >= at) {
             self.cause = Some(Outcome::TimedOut);
@@ -187,7 +189,9 @@ impl Attempt {
     }
 
     fn press(&mut self, now: Instant) -> bool {
-        let Some(ending) = &mut self.ending else { return false };
+        let Some(ending) = &mut self.ending else {
+            return false;
+        };
         if ending.is_hopeless(now) {
             self.survivors = ending.survivors();
             return true;
@@ -213,7 +217,9 @@ impl Attempt {
                 Wait::StillRunning => return false,
                 // Orphans become our children, so no children means nothing; where they do not, we must look.
                 Wait::NoChildren if cfg!(target_os = "linux") => return true,
-                Wait::NoChildren => return self.tree().is_none_or(|tree| tree.members().is_empty()),
+                Wait::NoChildren => {
+                    return self.tree().is_none_or(|tree| tree.members().is_empty());
+                }
             }
         }
     }
@@ -261,7 +267,7 @@ impl Attempt {
 }
 
 fn make_cgroup(delegation: &Delegation, limit_bytes: u64) -> Option<Cgroup> {
-    delegation.create(limit_bytes).inspect_err(|e| eprintln!("no cgroup, memory is sampled: {e}")).ok()
+    delegation.create(limit_bytes).inspect_err(|e| complain!("no cgroup, memory is sampled: {e}")).ok()
 }
 
 pub fn wall_clock_ms() -> u64 {

@@ -47,7 +47,9 @@ impl Delegation {
     pub fn create(&self, limit_bytes: u64) -> io::Result<Cgroup> {
         let dir = self.0.join(format!("budwood-{}", std::process::id()));
         match fs::create_dir(&dir) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => fs::remove_dir(&dir).and_then(|()| fs::create_dir(&dir))?,
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_dir(&dir).and_then(|()| fs::create_dir(&dir))?
+            }
             other => other?,
         }
         Cgroup::set_up(dir, limit_bytes)
@@ -61,7 +63,8 @@ fn accept(dir: &Path) -> Result<(), String> {
         return Err("the memory controller is not available".into());
     }
     if !lists_memory(&read("cgroup.subtree_control")?) {
-        fs::write(dir.join("cgroup.subtree_control"), "+memory").map_err(|e| format!("cannot hand down the memory controller: {e}"))?;
+        fs::write(dir.join("cgroup.subtree_control"), "+memory")
+            .map_err(|e| format!("cannot hand down the memory controller: {e}"))?;
     }
     let trial = dir.join(format!("budwood-trial-{}", std::process::id()));
     fs::create_dir(&trial).map_err(|e| format!("not delegated: {e}"))?;
@@ -121,7 +124,7 @@ impl Cgroup {
 impl Drop for Cgroup {
     fn drop(&mut self) {
         if let Err(e) = fs::remove_dir(&self.dir) {
-            eprintln!("cannot remove {}: {e}", self.dir.display());
+            complain!("cannot remove {}: {e}", self.dir.display());
         }
     }
 }
@@ -150,7 +153,10 @@ mod tests {
 
     #[test]
     fn a_directory_with_the_controller_is_accepted_and_others_say_why_not() {
-        let good = stand_in("good", &[("cgroup.controllers", "cpu memory"), ("cgroup.subtree_control", ""), ("cgroup.procs", "")]);
+        let good = stand_in(
+            "good",
+            &[("cgroup.controllers", "cpu memory"), ("cgroup.subtree_control", ""), ("cgroup.procs", "")],
+        );
         assert_eq!(Delegation::among(&good).unwrap().path(), good);
         assert_eq!(fs::read_to_string(good.join("cgroup.subtree_control")).unwrap(), "+memory");
         let bad = stand_in("bad", &[("cgroup.controllers", "cpu"), ("cgroup.subtree_control", "")]);
@@ -161,7 +167,10 @@ mod tests {
 
     #[test]
     fn the_limit_is_written_and_events_and_peak_are_read() {
-        let dir = stand_in("own", &[("cgroup.procs", ""), ("memory.peak", "4096\n"), ("memory.events", "low 0\noom 1\noom_kill 0\n")]);
+        let dir = stand_in(
+            "own",
+            &[("cgroup.procs", ""), ("memory.peak", "4096\n"), ("memory.events", "low 0\noom 1\noom_kill 0\n")],
+        );
         let group = Cgroup::set_up(dir.clone(), 1 << 20).unwrap();
         assert_eq!(fs::read_to_string(dir.join("memory.max")).unwrap(), "1048576");
         assert_eq!((group.peak_bytes(), group.ran_out()), (Some(4096), false));

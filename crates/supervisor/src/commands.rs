@@ -2,16 +2,26 @@
 //!
 //! Knows fences and refusals. Must not know how attempts work inside.
 
-use std::path::PathBuf;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::attempt::{Attempt, wall_clock_ms};
 use crate::connection::Connection;
 use crate::folder::{self, Folder};
-use crate::result::{self, Outcome};
+use crate::result::{self, AttemptResult, Complaint, Outcome};
 use crate::serve::Server;
 use crate::text::Text;
 use crate::wire::{self, Answer, Command, Reason, Start};
+
+const NEWER_DRIVER: &str = "a newer driver has this run";
+const NOT_BELOW: &str = "forget names a directory that is not one of an ended attempt, directly below attempts";
+
+/// Why an attempt was not begun.
+enum NoStart {
+    Refused(Reason, String),
+    Fault(Complaint),
+}
 
 impl Server {
     pub fn obey(&mut self, i: usize, line: &[u8]) {
@@ -67,56 +77,68 @@ impl Server {
         }
     }
 
-    fn start(&mut self, i: usize, mut start: Box<Start>, line: &[u8]) {
-        // Taken in any case: closed with a refusal, so that the lock they stand for is free again.
+    fn start(&mut self, i: usize, start: Box<Start>, line: &[u8]) {
         let held = std::mem::take(&mut self.connections[i].held);
-        if !self.accept_fence(i, start.fence, Some(&start.attempt)) {
-            return;
+        match self.prepare(&start) {
+            Ok((folder, forgotten)) => {
+                self.begin(start, folder, held, line);
+                // After the first step has started: the removal costs it nothing.
+                self.forgotten.extend(forgotten);
+            }
+            Err(no) => {
+                // Before the answer: whoever reads it may want the lock that they stand for.
+                drop(held);
+                self.decline(i, &start, no);
+            }
         }
-        if let Some((reason, message)) = self.reason_against_start() {
-            return self.refuse(i, Some(&start.attempt), reason, message);
+    }
+
+    /// Make the directory and claim the attempt, if nothing speaks against it.
+    fn prepare(&mut self, start: &Start) -> Result<(Folder, Vec<PathBuf>), NoStart> {
+        let refused = |reason, message: &str| Err(NoStart::Refused(reason, message.into()));
+        if !self.is_current(start.fence) {
+            return refused(Reason::Fence, NEWER_DRIVER);
+        }
+        if self.retired || self.exiting {
+            return refused(Reason::Retired, "this supervisor takes no more work");
+        }
+        if self.attempt.is_some() || self.unwritten.is_some() {
+            return refused(Reason::Busy, "an attempt is running");
         }
         let Some(forgotten) = self.checked_dirs(&start.forget) else {
-            return self.refuse(i, Some(&start.attempt), Reason::Bad, "forget names a directory that is not directly below attempts");
+            return refused(Reason::Bad, NOT_BELOW);
         };
-        let folder = match Folder::create(start.dir.to_path()) {
-            Ok(folder) => folder,
-            Err(e) => {
-                let message = format!("{} cannot be made: {e}", start.dir);
-                return self.refuse(i, Some(&start.attempt), Reason::Bad, &message);
-            }
-        };
-        let claimed = folder.claim();
-        if matches!(claimed, Ok(false)) {
-            return self.refuse(i, Some(&start.attempt), Reason::Begun, "this attempt has begun before");
+        match self.shelf.begin(start.dir.to_path()) {
+            Ok(Some(folder)) => Ok((folder, forgotten)),
+            Ok(None) => refused(Reason::Begun, "this attempt has begun before"),
+            Err(e) => Err(NoStart::Fault(result::fault(&format!("{} cannot be made", start.dir), &e))),
         }
+    }
+
+    fn begin(&mut self, mut start: Box<Start>, folder: Folder, held: Vec<OwnedFd>, line: &[u8]) {
         start.env.set("TMPDIR", self.slot.places.tmp.as_os_str().as_encoded_bytes());
         let mut attempt = Attempt::new(start, folder, held, self.abilities.delegation());
-        match claimed.and_then(|_| attempt.write_spec(line)) {
+        match attempt.write_spec(line) {
             Err(e) => attempt.fail(result::fault("the attempt cannot be written down", &e)),
             Ok(()) => drop(attempt.start_next_step(&self.ground)),
         }
-        self.forgotten.extend(forgotten);
-        self.take_on(attempt);
-    }
-
-    fn take_on(&mut self, attempt: Attempt) {
-        let began = attempt.pid().map(|pid| {
-            Answer::Begun { attempt: &attempt.start.attempt, pid, at_ms: wall_clock_ms() }.to_line()
-        });
+        let begun = |pid| Answer::Begun { attempt: &attempt.start.attempt, pid, at_ms: attempt.began_at_ms };
+        let begun = attempt.pid().map(|pid| begun(pid).to_line());
         self.attempt = Some(attempt);
-        match began {
+        match begun {
             Some(line) => self.tell_driver(&line),
             None => self.conclude(),
         }
     }
 
-    fn reason_against_start(&self) -> Option<(Reason, &'static str)> {
-        if self.retired || self.exiting {
-            return Some((Reason::Retired, "this supervisor takes no more work"));
+    fn decline(&mut self, i: usize, start: &Start, no: NoStart) {
+        match no {
+            NoStart::Refused(reason, message) => self.refuse(i, Some(&start.attempt), reason, &message),
+            NoStart::Fault(fault) => {
+                let result = AttemptResult::stillborn(start, wall_clock_ms(), fault);
+                self.tell_driver(&Answer::Ended { attempt: &start.attempt, result: &result, log: None }.to_line());
+            }
         }
-        let busy = self.attempt.is_some() || self.unwritten.is_some();
-        busy.then_some((Reason::Busy, "an attempt is running"))
     }
 
     fn cancel(&mut self, i: usize, fence: u64, id: &str) {
@@ -134,8 +156,9 @@ impl Server {
             return;
         }
         match self.checked_dirs(dirs) {
-            Some(dirs) => self.forgotten.extend(dirs),
-            None => self.refuse(i, None, Reason::Bad, "forget names a directory that is not directly below attempts"),
+            // At once: the next start may need the room.
+            Some(dirs) => dirs.iter().for_each(|dir| self.forget_dir(dir)),
+            None => self.refuse(i, None, Reason::Bad, NOT_BELOW),
         }
     }
 
@@ -148,15 +171,18 @@ impl Server {
         dirs.iter().all(fine).then_some(dirs)
     }
 
-    /// Whether this number is the highest, here and on disk; else refuse. It is remembered.
     fn accept_fence(&mut self, i: usize, fence: u64, attempt: Option<&str>) -> bool {
-        self.fence = self.fence.max(self.slot.fence_on_disk());
-        if fence < self.fence {
-            self.refuse(i, attempt, Reason::Fence, "a newer driver has this run");
-            return false;
+        let current = self.is_current(fence);
+        if !current {
+            self.refuse(i, attempt, Reason::Fence, NEWER_DRIVER);
         }
-        self.fence = fence;
-        true
+        current
+    }
+
+    /// Whether this number is the highest, here and on disk. It is remembered.
+    fn is_current(&mut self, fence: u64) -> bool {
+        self.fence = self.fence.max(fence).max(self.slot.fence_on_disk());
+        fence == self.fence
     }
 
     fn refuse(&mut self, i: usize, attempt: Option<&str>, reason: Reason, message: &str) {
@@ -167,6 +193,12 @@ impl Server {
     pub fn refuse_as_bad(&mut self, i: usize, message: &str) {
         self.refuse(i, None, Reason::Bad, message);
         self.connections[i].close();
+    }
+
+    pub fn forget_dir(&mut self, dir: &Path) {
+        if let Err(e) = self.shelf.forget(dir) {
+            complain!("{} cannot be removed: {e}", dir.display());
+        }
     }
 
     pub fn has_driver(&self) -> bool {

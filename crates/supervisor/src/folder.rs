@@ -3,7 +3,7 @@
 //! Knows the files of an attempt by name. Must not know what an attempt does with them.
 
 use std::ffi::CStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,8 @@ use std::path::{Component, Path, PathBuf};
 use crate::sys;
 
 const USAGE_LIMIT: u64 = 64 * 1024;
-const OWN_FILES: [&CStr; 5] = [c"begun", c"spec.json", c"log", c"result.json", c"usage.json"];
+const OWN_FILES: [&CStr; 7] =
+    [c"begun", c"spec.json", c"log", c"result.json", c"usage.json", c"log.new", c"result.json.new"];
 
 pub struct Folder {
     path: PathBuf,
@@ -21,18 +22,20 @@ pub struct Folder {
 
 impl Folder {
     /// Open the directory, making it where it is missing.
-    pub fn create(path: PathBuf) -> io::Result<Folder> {
-        match fs::create_dir(&path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => fs::create_dir_all(&path)?,
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => (),
-            other => other?,
+    pub fn create(path: PathBuf, exists: bool) -> io::Result<Folder> {
+        if !exists {
+            match fs::create_dir(&path) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => fs::create_dir_all(&path)?,
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => (),
+                other => other?,
+            }
         }
         let fd = sys::open_directory(&path)?;
         Ok(Folder { path, fd })
     }
 
     pub fn create_again(&mut self) -> io::Result<()> {
-        *self = Folder::create(self.path.clone())?;
+        *self = Folder::create(self.path.clone(), false)?;
         Ok(())
     }
 
@@ -47,7 +50,7 @@ impl Folder {
     /// Claim the attempt, once and for ever. False: somebody did before.
     pub fn claim(&self) -> io::Result<bool> {
         match sys::open_at(self.fd(), c"begun", libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, 0o644) {
-            Ok(mut file) => write!(file, "{}\n", std::process::id()).map(|()| true),
+            Ok(mut file) => file.write_all(format!("{}\n", std::process::id()).as_bytes()).map(|()| true),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             Err(e) => Err(e),
         }
@@ -55,8 +58,16 @@ impl Folder {
 
     /// Keep the message for people. Readable by its owner only: an environment may hold keys.
     pub fn write_spec(&self, line: &[u8]) -> io::Result<()> {
-        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
-        sys::open_at(self.fd(), c"spec.json", flags, 0o600)?.write_all(line)
+        self.fill(c"spec.json", 0o600, line).map(drop)
+    }
+
+    /// Make the file hold these bytes and no others.
+    pub fn fill(&self, name: &CStr, mode: u32, bytes: &[u8]) -> io::Result<File> {
+        let mut file = sys::open_to_overwrite(self.fd(), name, mode)?;
+        file.write_all(bytes)?;
+        // Cut last: ext4 writes a file out at once that was emptied and filled again.
+        file.set_len(bytes.len() as u64)?;
+        Ok(file)
     }
 
     /// What the attempt says it cost. A FIFO, a link or a huge file in its place is no answer.
@@ -78,7 +89,7 @@ impl Folder {
         }
         sys::check(unsafe { libc::fsync(self.fd()) })?;
         match self.path.parent() {
-            Some(parent) => fs::File::open(parent)?.sync_all(),
+            Some(parent) => File::open(parent)?.sync_all(),
             None => Ok(()),
         }
     }
@@ -161,7 +172,16 @@ mod tests {
     fn only_directories_directly_below_the_attempts_may_be_forgotten() {
         let attempts = Path::new("/run/attempts");
         assert!(is_directly_below(Path::new("/run/attempts/1.1"), attempts));
-        for bad in ["/run/attempts", "/run/attempts/..", "/run/attempts/a/../b", "/run/attempts/a/b", "/etc", "1.1", "/run/attempts/../x", ""] {
+        for bad in [
+            "/run/attempts",
+            "/run/attempts/..",
+            "/run/attempts/a/../b",
+            "/run/attempts/a/b",
+            "/etc",
+            "1.1",
+            "/run/attempts/../x",
+            "",
+        ] {
             assert!(!is_directly_below(Path::new(bad), attempts), "{bad}");
         }
     }

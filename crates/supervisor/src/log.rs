@@ -35,15 +35,17 @@ impl Log {
         let room = self.memory_limit.saturating_sub(self.memory.len());
         // Beyond the limit nothing is added, so a prefix is never taken for the whole.
         self.memory.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        if self.file.is_none() {
-            let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW;
-            self.file = Some(sys::open_at(folder.fd(), c"log", flags, 0o644)?);
+        let head = (self.head_bytes.saturating_sub(at)).min(bytes.len() as u64) as usize;
+        if let Some(file) = &self.file {
+            if head > 0 {
+                file.write_all_at(&bytes[..head], at)?;
+            }
+        } else {
+            // Filled before it has its name: it may be an older attempt's file that is used again (`shelf`).
+            self.file = Some(folder.fill(c"log.new", 0o644, &bytes[..head])?);
+            sys::rename_at(folder.fd(), c"log.new", c"log")?;
         }
         let Some(file) = &self.file else { return Ok(()) };
-        let head = (self.head_bytes.saturating_sub(at)).min(bytes.len() as u64) as usize;
-        if head > 0 {
-            file.write_all_at(&bytes[..head], at)?;
-        }
         self.append_to_ring(file, &bytes[head..], at + head as u64)
     }
 
@@ -78,9 +80,10 @@ impl Log {
         if self.dropped_bytes() == 0 {
             return Ok(());
         }
-        let Some(ring) = &mut self.file else { return Ok(()) };
-        let flags = libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC | libc::O_NOFOLLOW;
-        let mut ordered = sys::open_at(folder.fd(), c"log.new", flags, 0o644)?;
+        let Some(ring) = &mut self.file else {
+            return Ok(());
+        };
+        let mut ordered = sys::create_at(folder.fd(), c"log.new", 0o644)?;
         copy(ring, 0, self.head_bytes, &mut ordered)?;
         let mut last = *b"\n";
         if self.head_bytes > 0 {
@@ -126,8 +129,9 @@ mod tests {
     use std::fs;
 
     fn log_of(chunks: &[&[u8]], head: u64, tail: u64) -> (Vec<u8>, u64, Option<String>) {
-        let dir = std::env::temp_dir().join(format!("budwood-log-{}-{:?}", std::process::id(), std::thread::current().id()));
-        let folder = Folder::create(dir.clone()).unwrap();
+        let dir =
+            std::env::temp_dir().join(format!("budwood-log-{}-{:?}", std::process::id(), std::thread::current().id()));
+        let folder = Folder::create(dir.clone(), false).unwrap();
         let mut log = Log::new(head, tail, 1000);
         for chunk in chunks {
             log.append(&folder, chunk).unwrap();

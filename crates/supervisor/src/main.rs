@@ -6,6 +6,14 @@
 #[cfg(not(unix))]
 compile_error!("budwood needs POSIX processes; on Windows use it inside WSL");
 
+/// Say it on stderr, if that is possible: unlike `eprintln!` this does not panic when the disk under it is full.
+macro_rules! complain {
+    ($($words:tt)*) => {{
+        use std::io::Write;
+        let _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+
 mod abilities;
 mod args;
 mod attempt;
@@ -22,6 +30,7 @@ mod pidfd;
 mod processes;
 mod result;
 mod serve;
+mod shelf;
 mod signals;
 mod slot;
 mod spawn;
@@ -42,13 +51,13 @@ const USAGE: u8 = 2;
 fn main() -> ExitCode {
     let words = std::env::args_os().skip(1).map(|word| word.into_string());
     let Ok(words) = words.collect::<Result<Vec<String>, _>>() else {
-        eprintln!("arguments have to be UTF-8");
+        complain!("arguments have to be UTF-8");
         return ExitCode::from(USAGE);
     };
     match args::parse(words) {
         Ok(request) => answer(request),
         Err(message) => {
-            eprintln!("{message}\n\nhint: budwood-supervisor --help");
+            complain!("{message}\n\nhint: budwood-supervisor --help");
             ExitCode::from(USAGE)
         }
     }
@@ -57,7 +66,7 @@ fn main() -> ExitCode {
 fn answer(request: Request) -> ExitCode {
     match request {
         Request::Serve(places) => serve::serve(places).unwrap_or_else(|e| {
-            eprintln!("cannot serve: {e}");
+            complain!("cannot serve: {e}");
             ExitCode::FAILURE
         }),
         Request::Sweep(sweep) => {

@@ -122,7 +122,8 @@ fn clone_with(flags: c_int, child: impl Fn() -> c_int) -> pid_t {
 
 /// The user stays who it was: mapped to itself.
 fn map_ids(uid: libc::uid_t, gid: libc::gid_t) -> Result<(), c_int> {
-    let write = |path: &str, text: String| std::fs::write(path, text).map_err(|e| e.raw_os_error().unwrap_or(libc::EIO));
+    let write =
+        |path: &str, text: String| std::fs::write(path, text).map_err(|e| e.raw_os_error().unwrap_or(libc::EIO));
     // The kernel asks for this before an unprivileged process may map its group.
     write("/proc/self/setgroups", "deny".into())?;
     write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;

@@ -21,7 +21,9 @@ impl Pidfd {
     pub fn open(pid: pid_t) -> io::Result<Pidfd> {
         #[cfg(target_os = "linux")]
         match sys::check(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as c_int) {
-            Ok(fd) => return Ok(Pidfd { pid, fd: Some(unsafe { OwnedFd::from_raw_fd(fd) }) }),
+            Ok(fd) => {
+                return Ok(Pidfd { pid, fd: Some(unsafe { OwnedFd::from_raw_fd(fd) }) });
+            }
             Err(e) if e.raw_os_error() == Some(libc::ESRCH) => return Err(e),
             Err(_) => (),
         }

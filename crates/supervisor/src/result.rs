@@ -2,13 +2,14 @@
 //!
 //! Knows the fields that a driver reads and how they are made durable. Must not know how an attempt is run.
 
-use std::io::{self, Write};
+use std::io;
 
 use serde::Serialize;
 
 use crate::folder::Folder;
 use crate::processes::Named;
 use crate::sys;
+use crate::wire::Start;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -82,6 +83,28 @@ impl StepResult {
 }
 
 impl AttemptResult {
+    /// Of an attempt whose directory could not even be made.
+    pub fn stillborn(start: &Start, at_ms: u64, fault: Complaint) -> AttemptResult {
+        AttemptResult {
+            attempt: start.attempt.clone(),
+            fence: start.fence,
+            outcome: Outcome::Fault,
+            steps: Vec::new(),
+            began_at_ms: at_ms,
+            ended_at_ms: at_ms,
+            wall_s: 0.0,
+            cpu_s: 0.0,
+            peak_memory_bytes: 0,
+            output_bytes: 0,
+            dropped_bytes: 0,
+            ended_processes: 0,
+            survivors: Vec::new(),
+            usage: None,
+            fault: Some(fault),
+            retired: false,
+        }
+    }
+
     /// Put the file in place by rename; a reader sees all of it or none. Durable: on the disk when this returns.
     pub fn write(&self, folder: &mut Folder, durable: bool) -> io::Result<()> {
         let bytes = serde_json::to_vec(self).expect("plain data can be written as JSON");
@@ -97,9 +120,7 @@ impl AttemptResult {
 }
 
 fn write_bytes(folder: &Folder, bytes: &[u8], durable: bool) -> io::Result<()> {
-    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
-    let mut file = sys::open_at(folder.fd(), c"result.json.new", flags, 0o644)?;
-    file.write_all(bytes)?;
+    let file = folder.fill(c"result.json.new", 0o644, bytes)?;
     if durable {
         file.sync_all()?;
     }

@@ -16,6 +16,7 @@ use crate::attempt::Attempt;
 use crate::conclusion::Conclusion;
 use crate::connection::Connection;
 use crate::result::Outcome;
+use crate::shelf::Shelf;
 use crate::signals::{self, Signals};
 use crate::slot::{Places, Slot};
 use crate::step::Ground;
@@ -26,6 +27,8 @@ const SLOT_TAKEN: u8 = 75;
 const FIRST_CONNECTION: i32 = 3;
 /// A driver that started us and died before it connected will not come.
 const WAIT_FOR_FIRST: Duration = Duration::from_secs(60);
+/// More are closed at once, so that descriptors never run out.
+const CONNECTIONS: usize = 64;
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 pub struct Server {
@@ -42,6 +45,7 @@ pub struct Server {
     pub retired: bool,
     /// Directories to remove once the step that waits has started.
     pub forgotten: VecDeque<PathBuf>,
+    pub shelf: Shelf,
     listener: UnixListener,
     signals: Signals,
     polled: Vec<libc::pollfd>,
@@ -54,7 +58,7 @@ pub fn serve(places: Places) -> io::Result<ExitCode> {
     sys::close_from(if first.is_some() { FIRST_CONNECTION + 1 } else { FIRST_CONNECTION });
     let signals = Signals::install()?;
     let Some(slot) = Slot::take(places)? else {
-        eprintln!("another supervisor has this slot");
+        complain!("another supervisor has this slot");
         return Ok(ExitCode::from(SLOT_TAKEN));
     };
     let listener = slot.listen()?;
@@ -62,6 +66,7 @@ pub fn serve(places: Places) -> io::Result<ExitCode> {
     sys::become_subreaper();
     folder::empty(&slot.places.tmp)?;
     let null = File::options().read(true).open("/dev/null")?.into();
+    let shelf = Shelf::new(slot.places.slot_dir.join("spare"))?;
     let ground = Ground { null, signals_to_reset: signals.to_reset.clone() };
     let connections: Vec<_> = first.map(Connection::new).transpose()?.into_iter().collect();
     let server = Server {
@@ -76,6 +81,7 @@ pub fn serve(places: Places) -> io::Result<ExitCode> {
         exiting: false,
         retired: false,
         forgotten: VecDeque::new(),
+        shelf,
         listener,
         signals,
         polled: Vec::new(),
@@ -170,16 +176,21 @@ impl Server {
     fn accept(&mut self) {
         while let Ok((stream, _)) = self.listener.accept() {
             self.give_up_waiting_at = None;
+            if self.connections.len() >= CONNECTIONS {
+                continue;
+            }
             match Connection::new(stream) {
                 Ok(connection) => self.connections.push(connection),
-                Err(e) => eprintln!("a connection could not be taken: {e}"),
+                Err(e) => complain!("a connection could not be taken: {e}"),
             }
         }
     }
 
     fn turn_attempt(&mut self) {
         let child_ended = signals::take_child();
-        let Some(attempt) = &mut self.attempt else { return };
+        let Some(attempt) = &mut self.attempt else {
+            return;
+        };
         if attempt.turn(&self.ground, &mut self.buffer, child_ended) {
             self.conclude();
         }
@@ -187,7 +198,9 @@ impl Server {
 
     /// The attempt is over: file first, then the message, then room for the next.
     pub fn conclude(&mut self) {
-        let Some(attempt) = self.attempt.take() else { return };
+        let Some(attempt) = self.attempt.take() else {
+            return;
+        };
         let mut conclusion = Conclusion::of(attempt);
         if conclusion.result.retired {
             self.retired = true;
@@ -197,21 +210,23 @@ impl Server {
         let written = conclusion.write(!has_driver);
         self.tell_driver(&conclusion.to_line());
         if let (Err(e), false) = (written, has_driver) {
-            eprintln!("{}: the result cannot be written: {e}", conclusion.result.attempt);
+            complain!("{}: the result cannot be written: {e}", conclusion.result.attempt);
             self.unwritten = Some(conclusion);
         }
         if let Err(e) = folder::empty(&self.slot.places.tmp) {
-            eprintln!("{} cannot be emptied: {e}", self.slot.places.tmp.display());
+            complain!("{} cannot be emptied: {e}", self.slot.places.tmp.display());
         }
     }
 
     fn retry_writing(&mut self) {
         let now = Instant::now();
-        let Some(conclusion) = self.unwritten.as_mut().filter(|c| now >= c.retry_at()) else { return };
+        let Some(conclusion) = self.unwritten.as_mut().filter(|c| now >= c.retry_at()) else {
+            return;
+        };
         if conclusion.write(true).is_ok() {
             self.unwritten = None;
         } else if conclusion.is_hopeless(now) {
-            eprintln!("{}: given up, the result is lost", conclusion.result.attempt);
+            complain!("{}: given up, the result is lost", conclusion.result.attempt);
             self.unwritten = None;
         }
     }
@@ -226,9 +241,7 @@ impl Server {
     /// One at a time, so that a long list does not keep an attempt waiting.
     fn forget_one(&mut self) {
         if let Some(dir) = self.forgotten.pop_front() {
-            if let Err(e) = folder::forget(&dir) {
-                eprintln!("{} cannot be removed: {e}", dir.display());
-            }
+            self.forget_dir(&dir);
         }
     }
 

@@ -89,12 +89,12 @@ impl Slot {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return 0,
             Err(e) => {
-                eprintln!("the file fence cannot be read: {e}");
+                complain!("the file fence cannot be read: {e}");
                 return 0;
             }
         };
         text.trim().parse().unwrap_or_else(|_| {
-            eprintln!("the file fence holds no number: {text:?}");
+            complain!("the file fence holds no number: {text:?}");
             0
         })
     }

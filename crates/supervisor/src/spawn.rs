@@ -5,6 +5,7 @@
 //! The child shares our memory until it execs, as with vfork, and we sleep meanwhile: nothing is copied, and an
 //! error comes back through a plain field. So everything is prepared before; the child allocates nothing.
 
+#[cfg(target_os = "linux")]
 use std::cell::Cell;
 use std::ffi::{CStr, CString};
 use std::io;
@@ -99,6 +100,7 @@ pub struct Image<'a> {
     envp: Vec<*const c_char>,
     cwd: &'a CStr,
     pub setting: &'a Setting<'a>,
+    #[cfg(target_os = "linux")]
     failure: Cell<Option<Failure>>,
 }
 
@@ -110,6 +112,7 @@ impl<'a> Image<'a> {
             envp: pointers(&program.envp),
             cwd: &program.cwd,
             setting,
+            #[cfg(target_os = "linux")]
             failure: Cell::new(None),
         }
     }
@@ -142,13 +145,16 @@ impl<'a> Image<'a> {
         Failure { stage: Stage::Exec, errno: self.execute() }
     }
 
-    /// As execvp does: look on, but remember that one was there and not permitted.
+    /// Look on, but remember that one was there and not permitted. A directory of the PATH that we may not search
+    /// (root's, say) says nothing about the program.
     fn execute(&self) -> c_int {
         let mut verdict = libc::ENOENT;
+        let searching = self.places.len() > 2;
         for &place in self.places.iter().take_while(|p| !p.is_null()) {
             unsafe { libc::execve(place, self.argv.as_ptr(), self.envp.as_ptr()) };
             match sys::errno() {
                 libc::ENOENT | libc::ENOTDIR => (),
+                libc::EACCES if searching && unsafe { libc::access(place, libc::F_OK) } != 0 => (),
                 libc::EACCES => verdict = libc::EACCES,
                 other => return other,
             }
@@ -202,7 +208,8 @@ fn stack_top() -> *mut libc::c_void {
     const BYTES: usize = 256 * 1024;
     static STACK: OnceLock<usize> = OnceLock::new();
     let top = *STACK.get_or_init(|| {
-        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK);
+        let (access, kind) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK);
         let base = unsafe { libc::mmap(std::ptr::null_mut(), BYTES, access, kind, -1, 0) };
         assert_ne!(base, libc::MAP_FAILED, "no memory for a stack");
         base as usize + BYTES

@@ -58,7 +58,15 @@ impl Step {
             #[cfg(target_os = "linux")]
             Contain::Namespace => {
                 let init = Init::start(&image)?;
-                Ok(Step { pid: init.pid, started, ended: None, status: None, output, output_open: true, init: Some(init) })
+                Ok(Step {
+                    pid: init.pid,
+                    started,
+                    ended: None,
+                    status: None,
+                    output,
+                    output_open: true,
+                    init: Some(init),
+                })
             }
             #[cfg(not(target_os = "linux"))]
             Contain::Namespace => Err(Failure { stage: Stage::Contain, errno: libc::ENOSYS }),

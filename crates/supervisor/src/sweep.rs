@@ -2,7 +2,7 @@
 //!
 //! Knows marks in environments. Must not know runs or attempts; it works without a supervisor.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use libc::{SIGCONT, SIGKILL, SIGTERM, pid_t};
@@ -61,8 +61,9 @@ impl Sweep {
 
     /// Marked processes that we have no handle on yet.
     fn look(&self, spared: &[pid_t], known: &[Pidfd]) -> Vec<Pidfd> {
+        let known: HashSet<pid_t> = known.iter().map(|k| k.pid).collect();
         let mut pids = processes::all_pids();
-        pids.retain(|pid| !spared.contains(pid) && !known.iter().any(|k| k.pid == *pid));
+        pids.retain(|pid| !spared.contains(pid) && !known.contains(pid));
         pids.into_iter().filter_map(|pid| self.hold(pid)).collect()
     }
 

@@ -7,17 +7,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
 use libc::{c_int, pid_t};
 
 pub fn check(result: c_int) -> io::Result<c_int> {
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 pub fn c_path(path: &Path) -> io::Result<CString> {
@@ -26,20 +23,55 @@ pub fn c_path(path: &Path) -> io::Result<CString> {
 
 /// Open `name` below `dir`; always close-on-exec.
 pub fn open_at(dir: RawFd, name: &CStr, flags: c_int, mode: u32) -> io::Result<File> {
-    let fd = check(unsafe {
-        libc::openat(dir, name.as_ptr(), flags | libc::O_CLOEXEC, mode as libc::c_uint)
-    })?;
+    let fd = check(unsafe { libc::openat(dir, name.as_ptr(), flags | libc::O_CLOEXEC, mode as libc::c_uint) })?;
     Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+/// A new file `name` below `dir`. What is there already is removed: a link or FIFO that an attempt laid would lead
+/// our bytes elsewhere or nowhere.
+pub fn create_at(dir: RawFd, name: &CStr, mode: u32) -> io::Result<File> {
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
+    match open_at(dir, name, flags, mode) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+            check(unsafe { libc::unlinkat(dir, name.as_ptr(), 0) })?;
+            open_at(dir, name, flags, mode)
+        }
+        other => other,
+    }
+}
+
+/// The file `name` below `dir` to be written from its beginning, made where it is missing; the caller sets its length.
+pub fn open_to_overwrite(dir: RawFd, name: &CStr, mode: u32) -> io::Result<File> {
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    match open_at(dir, name, flags, mode) {
+        Ok(file) if file.metadata().is_ok_and(|m| m.is_file() && m.nlink() == 1) => Ok(file),
+        _ => create_at(dir, name, mode),
+    }
+}
+
+/// Give back a file's content but not its length. False: this file system cannot.
+pub fn punch_out(file: &File, bytes: u64) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, bytes as libc::off_t) == 0 }
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (file, bytes);
+        false
+    }
 }
 
 pub fn rename_at(dir: RawFd, from: &CStr, to: &CStr) -> io::Result<()> {
     check(unsafe { libc::renameat(dir, from.as_ptr(), dir, to.as_ptr()) }).map(drop)
 }
 
+/// A link in its place is an error, never followed.
 pub fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     let path = c_path(path)?;
     let fd = check(unsafe {
-        libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC)
+        libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC)
     })?;
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
@@ -61,8 +93,8 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 pub fn set_nonblocking(fd: RawFd) -> io::Result<()> {
-    let flags = check(unsafe { libc::fcntl(fd, libc::F_GETFL) })?;
-    check(unsafe { libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) }).map(drop)
+    // Pipes and sockets of ours have no other flag to keep.
+    check(unsafe { libc::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK) }).map(drop)
 }
 
 pub fn set_cloexec(fd: RawFd) -> io::Result<()> {
@@ -91,9 +123,7 @@ pub fn lock_exclusively(file: &File) -> io::Result<bool> {
 /// Wait for events; a signal ends the wait early and is no error.
 pub fn poll(fds: &mut [libc::pollfd], timeout: Option<Duration>) -> io::Result<()> {
     // Rounded up: rounding down would spin through the last millisecond before a deadline.
-    let ms = timeout.map_or(-1, |t| {
-        c_int::try_from(t.as_micros().div_ceil(1000)).unwrap_or(c_int::MAX)
-    });
+    let ms = timeout.map_or(-1, |t| c_int::try_from(t.as_micros().div_ceil(1000)).unwrap_or(c_int::MAX));
     match check(unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, ms) }) {
         Err(e) if e.kind() == io::ErrorKind::Interrupted => {
             fds.iter_mut().for_each(|fd| fd.revents = 0);

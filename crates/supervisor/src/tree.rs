@@ -12,6 +12,7 @@ use crate::sys;
 
 /// How long a killed process may take to go before it counts as one that cannot be killed.
 const KILL_LIMIT: Duration = Duration::from_secs(10);
+const SURVIVORS_LISTED: usize = 100;
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
@@ -100,7 +101,11 @@ impl Ending {
         if now < self.next_pass {
             return;
         }
-        if self.killing { self.kill() } else { self.terminate() }
+        if self.killing {
+            self.kill()
+        } else {
+            self.terminate()
+        }
         self.next_pass = Instant::now() + self.pause;
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
     }
@@ -140,6 +145,6 @@ impl Ending {
     }
 
     pub fn survivors(&self) -> Vec<Named> {
-        self.tree.living().into_iter().map(|p| Named::new(p.pid)).collect()
+        self.tree.living().into_iter().take(SURVIVORS_LISTED).map(|p| Named::new(p.pid)).collect()
     }
 }

@@ -187,7 +187,8 @@ mod tests {
 
     #[test]
     fn garbage_is_refused_with_a_reason() {
-        for bad in ["", "{", "[]", r#"{"type":"hello"}"#, r#"{"type":"x","fence":1}"#, r#"{"type":"cancel","fence":1}"#] {
+        for bad in ["", "{", "[]", r#"{"type":"hello"}"#, r#"{"type":"x","fence":1}"#, r#"{"type":"cancel","fence":1}"#]
+        {
             assert!(read(bad.as_bytes()).is_err(), "{bad}");
         }
         let negative = START.replace("\"steps\"", "\"timeout_s\":-1,\"steps\"");

@@ -8,13 +8,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+from budwood._core.edges import Edges
 from budwood._core.model import TaskId
 
 _SHOWN_IDS = 20
 _SHOWN_CYCLES = 10
-
-Edges = Sequence[Sequence[int]]
-"""For each number the numbers that it depends on."""
 
 
 def describe(edges: Edges, ids: Sequence[TaskId]) -> str:

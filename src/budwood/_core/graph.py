@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from budwood._core import wishes
-from budwood._core.cycles import Edges, describe
+from budwood._core.cycles import describe
+from budwood._core.edges import Edges, dependants, order
 from budwood._core.lanes import add_lane_edges
 from budwood._core.model import LaneSpec, TaskId, TaskSpec
 from budwood._core.suggest import did_you_mean
 from budwood.errors import PlanError
+
+__all__ = ["Graph", "batches", "build", "critical_path", "dependants", "order", "paths"]
 
 BREAK_IT = "remove one of these dependencies, or make it prefer_after"
 
@@ -87,30 +90,6 @@ def _soft(
     wished = _numbers_of([task.prefer_after for task in tasks], numbers, ids=ids, key="prefer_after")
     # What is waited for anyway need not be wished for.
     return wishes.keep(hard, [[n for n in given if n not in hard[task]] for task, given in enumerate(wished)])
-
-
-def order(edges: Edges) -> Sequence[int]:
-    """Return the numbers so that each comes after what it depends on; those on or behind a cycle are left out."""
-    if all(not given or max(given) < number for number, given in enumerate(edges)):
-        return range(len(edges))
-    missing = [len(given) for given in edges]
-    waiting = dependants(edges)
-    ready = [number for number, count in enumerate(missing) if count == 0]
-    for number in ready:  # grows while it is read
-        for there in waiting[number]:
-            missing[there] -= 1
-            if missing[there] == 0:
-                ready.append(there)
-    return ready
-
-
-def dependants(edges: Edges) -> list[list[int]]:
-    """Turn the edges round: for each number the numbers that depend on it, ascending."""
-    turned: list[list[int]] = [[] for _ in edges]
-    for number, given in enumerate(edges):
-        for dependency in given:
-            turned[dependency].append(number)
-    return turned
 
 
 def batches(graph: Graph) -> list[list[int]]:

@@ -6,9 +6,9 @@ directed acyclic graphs", 2006).
 """
 
 from collections.abc import Sequence
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 
-from budwood._core.cycles import Edges
+from budwood._core.edges import Edges, dependants
 
 
 def keep(hard: Edges, soft: Edges) -> tuple[list[list[int]], list[tuple[int, int]]]:
@@ -18,7 +18,7 @@ def keep(hard: Edges, soft: Edges) -> tuple[list[list[int]], list[tuple[int, int
         return [list(given) if given else nothing for given in soft], []
     kept: list[list[int]] = []
     dropped: list[tuple[int, int]] = []
-    order = _Order(hard)
+    order = _Order(hard, soft)
     for task, given in enumerate(soft):
         mine = [dependency for dependency in given if order.allows(task, dependency)]
         dropped.extend((task, dependency) for dependency in given if dependency not in mine)
@@ -29,13 +29,10 @@ def keep(hard: Edges, soft: Edges) -> tuple[list[list[int]], list[tuple[int, int
 class _Order:
     """A topological order that edges can be added to."""
 
-    def __init__(self, hard: Edges) -> None:
+    def __init__(self, hard: Edges, soft: Edges) -> None:
         self._before: list[list[int]] = [list(given) for given in hard]
-        self._after: list[list[int]] = [[] for _ in hard]
-        for task, given in enumerate(hard):
-            for dependency in given:
-                self._after[dependency].append(task)
-        self._place = _places(self._before, self._after)
+        self._after: list[list[int]] = dependants(hard)
+        self._place = _places(hard, soft)
 
     def allows(self, task: int, dependency: int) -> bool:
         """Add the edge and return True, or return False and change nothing when it would close a cycle."""
@@ -69,17 +66,25 @@ class _Order:
             place[node] = new
 
 
-def _places(before: Edges, after: Edges) -> list[int]:
-    """Number the nodes in a topological order, the smallest that can come first."""
-    missing = [len(given) for given in before]
-    ready = [node for node, count in enumerate(missing) if count == 0]
-    heapify(ready)
-    place = [0] * len(missing)
-    for position in range(len(missing)):
-        node = heappop(ready)
+def _places(hard: Edges, soft: Edges) -> list[int]:
+    """Number the nodes in an order that keeps every hard edge and goes against few soft ones.
+
+    What nothing holds back comes first; when all that could come next have an open wish, the smallest number does.
+    """
+    open_hard = [len(given) for given in hard]
+    open_soft = [len(given) for given in soft]
+    hard_after, soft_after = dependants(hard), dependants(soft)
+    free = [node for node, count in enumerate(open_hard) if count == 0 == open_soft[node]]
+    stuck = [node for node, count in enumerate(open_hard) if count == 0 < open_soft[node]]
+    place = [-1] * len(open_hard)
+    for position in range(len(place)):
+        node = heappop(free or stuck)
+        while place[node] >= 0:  # it was stuck, then free
+            node = heappop(free or stuck)
         place[node] = position
-        for there in after[node]:
-            missing[there] -= 1
-            if missing[there] == 0:
-                heappush(ready, there)
+        for waiting, missing in ((hard_after, open_hard), (soft_after, open_soft)):
+            for there in waiting[node]:
+                missing[there] -= 1
+                if open_hard[there] == 0 and place[there] < 0:
+                    heappush(stuck if open_soft[there] else free, there)
     return place

@@ -27,6 +27,11 @@ def find_run(store: Store, given: str) -> RunRow:
     raise NoSuchId(f"there is no run {given!r}", hint=f"did you mean {meant}?" if meant else "budwood ls lists the runs")
 
 
+def newest_of(store: Store, source: str) -> RunRow | None:
+    """Return the newest run of a plan file, or None."""
+    return next((run for run in reversed(store.runs()) if run.source == source), None)
+
+
 def find_task(store: Store, run: RunRow, given: str) -> TaskRow:
     """Find the task that is meant; one that the plan lost is found too."""
     tasks = {str(task.id): task for task in store.tasks(run.id)}

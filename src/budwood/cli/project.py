@@ -5,14 +5,14 @@ Reads the environment, the home directory and files, so that nothing below the c
 
 import os
 import socket
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
 from budwood import settings as s
 from budwood._core.model import RunSettings
+from budwood._core.rows import RunRow
 from budwood.executors.local import LocalExecutor, RunPaths, Tokens, find_binary, make_runtime
 from budwood.plans import Plan
 from budwood.stores import Store, open_store
@@ -59,13 +59,12 @@ class Project:
         """Make the executor of one run."""
         paths = RunPaths(self.run_dir(run), runtime=make_runtime(runtime_root(), run))
         limit = settings.machine_slots
-        folder = Path(platformdirs.user_state_dir("budwood")) / "machine"
         return LocalExecutor(
             paths,
             run_id=run,
             binary=find_binary(),
             environ=self.environ,
-            tokens=None if limit is None else lambda loop: Tokens(folder, limit, loop=loop),
+            tokens=None if limit is None else lambda loop: Tokens(machine_dir(), limit, loop=loop),
         )
 
 
@@ -74,6 +73,11 @@ def find_project(start: Path | None = None) -> Project:
     here = (start or Path.cwd()).resolve()
     root = next((folder for folder in (here, *here.parents) if any((folder / sign).exists() for sign in _SIGNS)), here)
     return Project(root=root, environ=dict(os.environ))
+
+
+def project_of(run: RunRow) -> Project:
+    """Return the project that a run was made in, wherever its store is and wherever the user stands."""
+    return Project(root=Path(run.cwd), environ=dict(os.environ))
 
 
 def make_state_dir(path: Path) -> None:
@@ -86,7 +90,20 @@ def make_state_dir(path: Path) -> None:
 
 def user_file() -> Path:
     """Return the user's own settings file."""
+    platform: str = sys.platform
+    if platform == "linux":  # what platformdirs says too, without the time that loading it takes from every start
+        config = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
+        return Path(config) / "budwood" / SETTINGS_FILE
+    import platformdirs
+
     return Path(platformdirs.user_config_dir("budwood")) / SETTINGS_FILE
+
+
+def machine_dir() -> Path:
+    """Return where the runs of one user on this machine meet."""
+    import platformdirs  # where it is not needed, a run starts sooner
+
+    return Path(platformdirs.user_state_dir("budwood")) / "machine"
 
 
 def runtime_root() -> Path:

@@ -151,6 +151,8 @@ class Driver:
         while True:
             if not self._stopping:
                 self._fill_slots()
+            elif self._journal.state.all_ended:
+                self._rest()  # what it was waiting for were the last ones
             self._flush()
             if self._is_over():
                 return
@@ -168,7 +170,10 @@ class Driver:
             free.pop(0)
         if not state.open and len(retired) >= state.settings.slots and state.phase is RunPhase.ACTIVE:
             self._journal.record(RunPaused(kind="slots", reason="every slot has processes that cannot be killed"))
-        for event in at_rest(state, now):
+        self._rest()
+
+    def _rest(self) -> None:
+        for event in at_rest(self._journal.state, self._clock.now_ms()):
             self._journal.record(event)
 
     def _flush(self) -> None:

@@ -5,8 +5,10 @@ It waits in the kernel and nowhere else. Knows descriptors and the monotonic clo
 
 import os
 import selectors
+import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from heapq import heappop, heappush
 from itertools import count
 
@@ -20,6 +22,7 @@ class SelectorLoop:
         self._selector = selectors.DefaultSelector()
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._ticket = count()
+        self._wake_lock = threading.RLock()  # a signal handler may wake us while another one does
         self._wake_read, self._wake_write = os.pipe()
         os.set_blocking(self._wake_read, False)
         os.set_blocking(self._wake_write, False)
@@ -44,11 +47,11 @@ class SelectorLoop:
         heappush(self._timers, (time.monotonic() + delay_s, next(self._ticket), call))
 
     def wake(self) -> None:
-        """End the current wait, from any thread or signal handler."""
-        try:
-            os.write(self._wake_write, b"!")
-        except BlockingIOError:
-            pass  # the pipe is full of wake-ups already
+        """End the current wait, from any thread; harmless when the loop is closed."""
+        with self._wake_lock:
+            if self._wake_write >= 0:
+                with suppress(BlockingIOError):  # the pipe is full of wake-ups already
+                    os.write(self._wake_write, b"!")
 
     def turn(self) -> None:
         """Wait for something to happen, then let everybody know whom it concerns."""
@@ -67,8 +70,10 @@ class SelectorLoop:
     def close(self) -> None:
         """Let go of all descriptors that are the loop's own."""
         self._selector.close()
-        os.close(self._wake_read)
-        os.close(self._wake_write)
+        with self._wake_lock:  # who wakes us now must not write into whatever gets the descriptor's number next
+            os.close(self._wake_read)
+            os.close(self._wake_write)
+            self._wake_write = -1
 
     def _drain(self) -> None:
         try:

@@ -17,7 +17,7 @@ from budwood.plans.plan import Plan
 WIDTH = 80
 _GLUE = "\0"
 """No id has it, and nothing is wrapped at it."""
-_ENTITIES = {ord(char): f"#{ord(char)};" for char in '"#&<>`\\[](){}|;'}
+_ENTITIES = {ord(char): f"#{ord(char)};" for char in '"#&<>`\\[](){}|;*$'}
 _LISTLIKE = re.compile(r"^(\d+|[-*+])(?=[.) ])")
 
 

@@ -118,7 +118,7 @@ class Store(ABC):
         """Take the lease; LeaseHeld while another's is live. A run that was moved away raises StoreError.
 
         The fencing number is also higher than `above`: supervisors remember the one of the store that a run comes from.
-        With `back`, a run that was moved away can be leased; it is home with the next commit, and moved until then.
+        With `back`, a run that was moved away can be leased and written, which is how it is brought back.
         """
 
     @abstractmethod
@@ -137,6 +137,10 @@ class Store(ABC):
     @abstractmethod
     def retire(self, lease: Lease, moved_to: str) -> None:
         """Fence a run off: it was moved to another store and can be read here, not driven. The lease ends with it."""
+
+    @abstractmethod
+    def readmit(self, lease: Lease) -> None:
+        """Let a run that was moved away, and is back, be driven here again."""
 
     @abstractmethod
     def holder(self, run: str) -> str | None:

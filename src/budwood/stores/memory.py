@@ -145,6 +145,10 @@ class MemoryStore(Store):
             run.moved_to = moved_to
             run.lease = None
 
+    def readmit(self, lease: Lease) -> None:
+        with self._world.lock:
+            self._held(lease).moved_to = None
+
     def holder(self, run: str) -> str | None:
         with self._world.lock:
             lease = self._run(run).lease
@@ -166,7 +170,6 @@ class MemoryStore(Store):
             run.dependencies.update(((row.task, row.needs), row) for row in rows.dependencies)
             run.logs.update(((entry.task, entry.attempt), entry.data) for entry in commit.logs if entry.data)
             run.requests = requests
-            run.moved_to = None
 
     def read(self, run: str, after: int = 0) -> Iterator[Recorded]:
         found = self._run(run)

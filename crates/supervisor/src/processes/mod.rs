@@ -2,6 +2,8 @@
 //!
 //! Knows `/proc` (Linux) and libproc (macOS). Must not know attempts, nor send signals.
 
+use std::collections::{HashMap, HashSet};
+
 use libc::pid_t;
 use serde::Serialize;
 
@@ -46,17 +48,21 @@ pub fn below(root: pid_t) -> Vec<Process> {
     if platform::knows_children() {
         return below_by(root, |parent| platform::children(parent).into_iter().filter_map(look).collect());
     }
-    let everything = all();
-    below_by(root, |parent| everything.iter().filter(|p| p.parent == parent).copied().collect())
+    let mut by_parent: HashMap<pid_t, Vec<Process>> = HashMap::new();
+    for process in all() {
+        by_parent.entry(process.parent).or_default().push(process);
+    }
+    below_by(root, |parent| by_parent.get(&parent).cloned().unwrap_or_default())
 }
 
 fn below_by(root: pid_t, children: impl Fn(pid_t) -> Vec<Process>) -> Vec<Process> {
-    let mut found: Vec<Process> = Vec::new();
+    let mut found = Vec::new();
+    // A pass is no snapshot: a process given a new parent meanwhile may turn up twice.
+    let mut seen = HashSet::from([root]);
     let mut waiting = vec![root];
     while let Some(parent) = waiting.pop() {
         for child in children(parent) {
-            // A pass is no snapshot: a process given a new parent meanwhile may turn up twice.
-            if child.pid != root && !found.iter().any(|p| p.pid == child.pid) {
+            if seen.insert(child.pid) {
                 found.push(child);
                 waiting.push(child.pid);
             }

@@ -21,19 +21,21 @@ HELLO_WITHIN_S = 5.0
 class Link:
     """A connection to one supervisor."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, *, came: bytes = b"") -> None:
         self._sock = sock
         self._loop: Loop | None = None
-        self._incoming = b""
+        self._incoming = came
         self._outgoing = bytearray()
         self._on_message: Callable[[FromSupervisor], None] | None = None
         self._on_gone: Callable[[], None] | None = None
 
     def attach(self, loop: Loop, *, on_message: Callable[[FromSupervisor], None], on_gone: Callable[[], None]) -> None:
-        """Hand messages to a call-back from now on, those that already came first."""
+        """Hand messages to a call-back from the loop's next turn on, those that already came first."""
         self._sock.setblocking(False)
         self._loop, self._on_message, self._on_gone = loop, on_message, on_gone
         loop.watch(self._sock.fileno(), self._readable)
+        if self._incoming:  # what came right behind the greeting: no further byte may ever come to wake us for it
+            loop.later(0.0, lambda: self._take(b""))
 
     def send(self, message: ToSupervisor, *, fds: Sequence[int] = ()) -> None:
         """Send a message, now or as soon as there is room; descriptors travel with its first byte."""
@@ -116,9 +118,7 @@ def shake_hands(path: Path, fence: int) -> tuple[Link, HelloReply] | None:
     if not isinstance(reply, HelloReply):
         sock.close()
         raise ExecutorError(f"a supervisor answered {line[:80]!r} to a greeting")
-    link = Link(sock)
-    link._incoming = rest
-    return link, reply
+    return Link(sock, came=rest), reply
 
 
 def _read(line: bytes) -> FromSupervisor:

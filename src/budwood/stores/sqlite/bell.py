@@ -24,7 +24,7 @@ class PipeBell(Bell):
             os.mkfifo(path, 0o600)
         except FileExistsError:
             if not stat.S_ISFIFO(path.stat().st_mode):
-                raise
+                raise FileExistsError(errno.EEXIST, "it is no named pipe", str(path)) from None
         # Open for writing too: with a reader alone, the pipe would be at its end, and readable, after the first ring.
         self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_NONBLOCK)
 

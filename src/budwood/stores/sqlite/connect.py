@@ -8,11 +8,12 @@ import sqlite3
 from pathlib import Path
 
 from budwood.errors import StoreUnwritable, UsageError
-from budwood.stores.sqlite.faults import blocks_opening, explain, unwritable
+from budwood.stores.sqlite.faults import blocks_opening, damaged, explain, unwritable
 from budwood.stores.sqlite.migrate import migrate, migrations, refuse_newer, version_of
 from budwood.stores.sqlite.mounts import file_system_of, refuse_network
 
 BUSY_S = 30.0
+_MARK = b"SQLite format 3\0"
 
 
 def connect(path: Path, *, create: bool, file_system: str | None = None) -> sqlite3.Connection:
@@ -24,6 +25,8 @@ def connect(path: Path, *, create: bool, file_system: str | None = None) -> sqli
     try:
         if missing:
             path.parent.mkdir(parents=True, exist_ok=True)
+        else:
+            _refuse_other_files(path)
         try:
             return _open_writing(path, missing=missing)
         except sqlite3.Error as error:
@@ -34,6 +37,13 @@ def connect(path: Path, *, create: bool, file_system: str | None = None) -> sqli
         raise explain(error, path) from error
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+def _refuse_other_files(path: Path) -> None:
+    """Look for SQLite's mark: SQLite itself takes a very short file for an empty database and writes over it."""
+    with path.open("rb") as file:
+        if file.read(len(_MARK)) != _MARK:
+            raise damaged(path, "it does not begin as a database does")
 
 
 def _existing(path: Path) -> Path:

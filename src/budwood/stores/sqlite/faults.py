@@ -60,6 +60,6 @@ def damaged(path: Path, what: str, *, run: str | None = None) -> StoreDamaged:
 def unwritable(path: Path, error: OSError) -> StoreUnwritable:
     """Say which file the operating system refused."""
     return StoreUnwritable(
-        f"{error.filename or path} cannot be written: {error.strerror}",
+        f"{error.filename or path} cannot be used: {error.strerror}",
         hint=f"check who owns {path.parent}, whether it is mounted read-only, and whether its disk is full",
     )

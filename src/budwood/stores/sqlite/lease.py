@@ -22,6 +22,8 @@ class RunLock:
     def close(self) -> None:
         """Give the lock up; harmless if that was done before."""
         if self._descriptor is not None:
+            # Unlock, too: a child between fork and exec still has a copy, which would keep the lock for that moment.
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
             os.close(self._descriptor)
             self._descriptor = None
 

@@ -6,6 +6,7 @@ about a run.
 """
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +30,8 @@ _PUT_LOG = (
     "INSERT INTO log (run, task, attempt, size, data) VALUES (?, ?, ?, ?, ?) "
     "ON CONFLICT (run, task, attempt) DO UPDATE SET size = excluded.size, data = excluded.data"
 )
+_EXEC_WITHIN_S = 0.5
+_LOOK_AGAIN_S = 0.01
 
 
 class SqliteStore(Store):
@@ -38,7 +41,6 @@ class SqliteStore(Store):
         self._path = path.absolute()
         self._database = Database(self._path, create=create, file_system=file_system)
         self._locks: dict[Lease, RunLock] = {}
-        self._coming_home: set[Lease] = set()
 
     @property
     def where(self) -> str:
@@ -48,13 +50,18 @@ class SqliteStore(Store):
     def renew_every_s(self) -> float | None:
         return None
 
+    def _beside(self, folder: str, run: str) -> Path:
+        """Name a run's file beside the store; two stores of one directory must not share theirs while a run moves."""
+        store = self._path.resolve()
+        return store.parent / folder / (run if store.name == "store.db" else f"{store.name}.{run}")
+
     def _lock_file(self, run: str) -> Path:
-        return self._path.parent / "locks" / f"{run}.lock"
+        return self._beside("locks", f"{run}.lock")
 
     def _bell_file(self, run: str) -> Path:
         with self._database.reading(run):
             self._database.number_of(run)
-        return self._path.parent / "bells" / run
+        return self._beside("bells", run)
 
     def claim(self, run: str, *, name: str, source: str, fresh: bool) -> Claim:
         check_run_id(run)
@@ -73,6 +80,17 @@ class SqliteStore(Store):
             return Claim(run, given, created=True)
 
     def acquire(self, run: str, holder: str, *, above: int = 0, back: bool = False) -> Lease:
+        # A driver that was killed while it started a process lives on in that process until its exec, and so does its lock.
+        until = time.monotonic() + _EXEC_WITHIN_S
+        while True:
+            try:
+                return self._acquire(run, holder, above=above, back=back)
+            except LeaseHeld:
+                if time.monotonic() > until:
+                    raise
+            time.sleep(_LOOK_AGAIN_S)
+
+    def _acquire(self, run: str, holder: str, *, above: int, back: bool) -> Lease:
         lock: RunLock | None = None
         try:
             # The lock is tried inside the transaction, so that who is refused reads the winner's name, not an old one.
@@ -95,8 +113,6 @@ class SqliteStore(Store):
                 raise unwritable(self._path, error) from error
             raise
         self._locks[lease] = lock
-        if moved_to is not None:
-            self._coming_home.add(lease)
         return lease
 
     def renew(self, lease: Lease) -> None:
@@ -104,17 +120,22 @@ class SqliteStore(Store):
             self._last_event(connection, lease)
 
     def release(self, lease: Lease) -> None:
-        self._coming_home.discard(lease)
         lock = self._locks.pop(lease, None)
         if lock is not None:
             lock.close()
 
     def retire(self, lease: Lease, moved_to: str) -> None:
+        self._set_moved(lease, moved_to)
+        self.release(lease)
+
+    def readmit(self, lease: Lease) -> None:
+        self._set_moved(lease, None)
+
+    def _set_moved(self, lease: Lease, moved_to: str | None) -> None:
         with self._database.writing(lease.run) as connection:
             self._last_event(connection, lease)
             number = self._database.number_of(lease.run)
             connection.execute("UPDATE lease SET moved_to = ? WHERE run = ?", (moved_to, number))
-        self.release(lease)
 
     def holder(self, run: str) -> str | None:
         with self._database.reading(run) as connection:
@@ -147,9 +168,6 @@ class SqliteStore(Store):
                 connection.executemany(_PUT_LOG, logs)
             for answer in commit.answers:
                 put_answer(connection, run, run=lease.run, answer=answer)
-            if lease in self._coming_home:
-                connection.execute("UPDATE lease SET moved_to = NULL WHERE run = ?", (run,))
-        self._coming_home.discard(lease)
 
     def read(self, run: str, after: int = 0) -> Iterator[Recorded]:
         return read_events(self._database, run, after)

@@ -1,0 +1,82 @@
+"""`budwood config`: every setting, its value and where that comes from."""
+
+import textwrap
+from pathlib import Path
+
+import click
+import msgspec
+
+from budwood.cli.looking import json_option, write_json
+from budwood.cli.project import find_project
+from budwood.cli.tables import Column, terminal_width, write_table
+from budwood.cli.text import bold, is_terminal
+from budwood.plans import read_plan
+from budwood.settings import KEYS
+
+
+@click.group("config")
+def command() -> None:
+    """Show settings: what they are, and where they come from.
+
+    \b
+    Example: budwood config show --origin
+    """
+
+
+@command.command("show")
+@click.option("--origin", is_flag=True, help="Say where each value comes from.")
+@click.option("--plan", "file", type=click.Path(path_type=Path), metavar="FILE", help="With what this plan sets.")
+@json_option
+def show(origin: bool, file: Path | None, as_json: bool) -> None:
+    """Show the value of every setting here.
+
+    A flag wins over BUDWOOD_* variables, those over the plan, then budwood.toml, then your own file, then the default.
+
+    \b
+    Example: budwood config show --origin
+    """
+    plan = None if file is None else read_plan(file)
+    resolved = find_project().resolve(flags={}, plan=plan)
+    if as_json:
+        shapes = {key.name: {"value": value, "origin": where} for key, value, where in resolved.rows()}
+        write_json({"settings": shapes})
+        return
+    columns = [Column("KEY"), Column("VALUE", flexible=True), *([Column("FROM", flexible=True)] if origin else [])]
+    rows = [
+        [key.name, _written(value) if value is not None else key.shown_default, *([where] if origin else [])]
+        for key, value, where in resolved.rows()
+    ]
+    write_table(columns, rows)
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) and value else msgspec.json.encode(value).decode()
+
+
+@command.command("keys")
+@json_option
+def keys(as_json: bool) -> None:
+    """List every setting: what it takes, its default, what it means.
+
+    \b
+    Example: budwood config keys
+    """
+    if as_json:
+        shapes = [
+            {
+                "key": key.name,
+                "table": key.table,
+                "takes": key.kind.wants,
+                "default": key.shown_default,
+                "variable": key.env,
+                "flag": key.flag,
+                "meaning": key.doc,
+            }
+            for key in KEYS.values()
+        ]
+        write_json({"keys": shapes})
+        return
+    room = terminal_width() if is_terminal() else 10_000
+    for key in KEYS.values():
+        click.echo(f"{bold(key.name)} (default: {key.shown_default})")
+        click.echo(textwrap.fill(key.doc, room, initial_indent="  ", subsequent_indent="  "))

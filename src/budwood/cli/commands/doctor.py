@@ -1,0 +1,84 @@
+"""`budwood doctor`: is everything there that budwood needs, and what would go wrong."""
+
+import textwrap
+
+import click
+import msgspec
+
+from budwood import __version__
+from budwood.cli import checkup
+from budwood.cli.checkup import Finding
+from budwood.cli.containment import containment, logout, supervisor
+from budwood.cli.looking import json_option, store_option, write_json
+from budwood.cli.project import Project, find_project
+from budwood.cli.tables import terminal_width
+from budwood.cli.text import is_terminal, one_line, tinted
+from budwood.cli.words import counted
+
+_TINTS = {"ok": "done", "warning": "paused", "missing": "failed", "unknown": "waiting"}
+
+
+@click.command("doctor")
+@json_option
+@store_option
+def command(as_json: bool, where: str | None) -> int:
+    """Look whether everything is there, what holds attempts here, and how many slots are sensible.
+
+    The exit code is 1 only if something is missing without which nothing runs.
+
+    \b
+    Example: budwood doctor
+    """
+    project = find_project()
+    findings = look(project, where)
+    slots = checkup.recommended_slots()
+    missing = [finding for finding in findings if finding.state == "missing"]
+    if as_json:
+        shapes = [msgspec.structs.asdict(finding) for finding in findings]
+        write_json({"version": __version__, "ok": not missing, "checks": shapes, "slots": slots})
+    else:
+        _write(findings)
+        commands, agents = (counted(slots[what], "slot") for what in ("commands", "agents"))
+        click.echo(f"\nrecommended: {commands} for commands, {agents} for agents")
+        click.echo(_verdict(findings))
+    return 1 if missing else 0
+
+
+def look(project: Project, where: str | None) -> list[Finding]:
+    """Look at everything."""
+    found, probe = supervisor()
+    return [
+        checkup.system(),
+        checkup.python(),
+        found,
+        checkup.shell(),
+        checkup.git(),
+        checkup.store(project, where),
+        checkup.runtime(),
+        checkup.disk(project),
+        *(containment(probe) if probe is not None else ()),
+        logout(),
+        checkup.open_files(),
+        checkup.inotify(),
+    ]
+
+
+def _write(findings: list[Finding]) -> None:
+    room = terminal_width() if is_terminal() else 10_000
+    for finding in findings:
+        head = f"{finding.state:8} {finding.name:11} "
+        lines = textwrap.wrap(one_line(finding.text), room - len(head), break_long_words=False, break_on_hyphens=False)
+        if finding.fix:
+            fix = f"fix: {one_line(finding.fix)}"
+            lines += textwrap.wrap(fix, room - len(head), break_long_words=False, break_on_hyphens=False)
+        for number, line in enumerate(lines):
+            start = tinted(head, _TINTS[finding.state]) if number == 0 else " " * len(head)
+            click.echo(f"{start}{line}")
+
+
+def _verdict(findings: list[Finding]) -> str:
+    missing = sum(finding.state == "missing" for finding in findings)
+    warnings = sum(finding.state == "warning" for finding in findings)
+    if missing:
+        return f"budwood cannot run here: {counted(missing, 'thing')} missing"
+    return f"budwood can run here; {counted(warnings, 'warning')}" if warnings else "budwood can run here"

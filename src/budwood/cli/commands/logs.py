@@ -1,0 +1,134 @@
+"""`budwood logs`: what attempts printed."""
+
+from pathlib import Path
+
+import click
+
+from budwood._core.ids import attempt_id, safe_name
+from budwood._core.model import OPEN_ATTEMPT
+from budwood._core.rows import AttemptRow, RunRow, TaskRow
+from budwood.cli.arguments import run_argument, task_argument
+from budwood.cli.find import find_run, find_task
+from budwood.cli.follow import Follower
+from budwood.cli.log_writer import LogWriter
+from budwood.cli.logs import attempt_dir, read_log
+from budwood.cli.looking import looking, note, store_option
+from budwood.cli.text import cut, one_line, width
+from budwood.cli.words import counted, some
+from budwood.errors import NoSuchId, UsageError
+from budwood.stores import Store
+
+_WIDEST = 20
+
+
+@click.command("logs")
+@run_argument(required=False)
+@task_argument()
+@click.option("--attempt", "number", type=click.IntRange(min=1), help="An earlier attempt, not the newest.")
+@click.option("-f", "--follow", is_flag=True, help="Go on as more is printed, until the attempt ends.")
+@click.option("--raw", is_flag=True, help="Write the bytes as they are, also to a terminal.")
+@click.option(
+    "--export", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write every log into a file there."
+)
+@store_option
+def command(
+    run: str, task: str | None, number: int | None, follow: bool, raw: bool, folder: Path | None, where: str | None
+) -> None:
+    """Print what attempts printed: of a TASK its newest attempt, without one all tasks, each line with its task's id.
+
+    \b
+    Example: budwood logs night build -f
+    """
+    if number is not None and task is None:
+        raise UsageError("--attempt needs a task", hint="budwood logs RUN TASK --attempt N")
+    with looking(where) as (project, store):
+        row = find_run(store, run)
+        tasks = store.tasks(row.id) if task is None else [find_task(store, row, task)]
+        run_dir = project.run_dir(row.id)
+        if folder is not None:
+            _export(store, row, run_dir, tasks, folder)
+        elif follow:
+            _follow(Follower(store, row, run_dir), tasks, number=number, raw=raw, mixed=task is None)
+        elif task is not None:
+            _print_one(store, row, run_dir, tasks[0], number=number, raw=raw)
+        else:
+            _print_all(store, row, run_dir, tasks, raw=raw)
+
+
+def _print_one(store: Store, row: RunRow, run_dir: Path, task: TaskRow, *, number: int | None, raw: bool) -> None:
+    attempts = store.attempts(row.id, task.number)
+    wanted = [attempt for attempt in attempts if number in (None, attempt.number)]
+    if not wanted:
+        if number is not None:
+            known = some(attempt.number for attempt in attempts) or "none"
+            raise NoSuchId(f"task {task.id} of run {row.name} has no attempt {number}", hint=f"its attempts: {known}")
+        note(f"task {task.id} has not begun: {task.phase.value}\n\nhint: budwood why {row.name} {task.id}")
+        return
+    data = read_log(store, row.id, run_dir, wanted[-1])
+    if data is None:
+        directory = attempt_dir(run_dir, wanted[-1])
+        raise NoSuchId(f"the log of this attempt is too large for the store, and {directory} is not on this machine")
+    writer = LogWriter(raw=raw)
+    writer.write(data)
+    writer.close()
+    if not data:
+        verb = "has printed nothing yet" if wanted[-1].phase in OPEN_ATTEMPT else "printed nothing"
+        note(f"attempt {wanted[-1].number} of task {task.id} {verb}")
+
+
+def _print_all(store: Store, row: RunRow, run_dir: Path, tasks: list[TaskRow], *, raw: bool) -> None:
+    newest = {attempt.task: attempt for attempt in store.attempts(row.id)}
+    prefixes = _prefixes(tasks)
+    for number, attempt in newest.items():
+        writer = LogWriter(raw=raw, prefix=prefixes[number])
+        writer.write(read_log(store, row.id, run_dir, attempt) or b"")
+        writer.close()
+    if not newest:
+        note(f"no task of run {row.name} has begun")
+
+
+def _follow(follower: Follower, tasks: list[TaskRow], *, number: int | None, raw: bool, mixed: bool) -> None:
+    prefixes = _prefixes(tasks) if mixed else {}
+    writers: dict[tuple[int, int], LogWriter] = {}
+    pieces = follower.follow_all() if mixed else follower.follow_one(tasks[0].number, number)
+    try:
+        for piece in pieces:
+            place = piece.attempt.task, piece.attempt.number
+            writer = writers.setdefault(place, LogWriter(raw=raw, prefix=prefixes.get(piece.attempt.task, "")))
+            writer.write(piece.data)
+            if piece.ended:
+                writers.pop(place).close()
+                if not mixed:
+                    note(_ending(piece.attempt))
+    except KeyboardInterrupt:
+        note("\nleft; the run goes on")
+        raise click.exceptions.Exit(130) from None
+
+
+def _ending(attempt: AttemptRow) -> str:
+    if attempt.phase in OPEN_ATTEMPT:
+        return f"attempt {attempt.number} is over, and nobody drives the run to record it"
+    said = "" if attempt.error is None else f": {attempt.error.message}"
+    return f"attempt {attempt.number} {attempt.phase.value.replace('_', ' ')}{said}"
+
+
+def _prefixes(tasks: list[TaskRow]) -> dict[int, str]:
+    """Put ids of different lengths into one column."""
+    names = {task.number: cut(one_line(str(task.id)), _WIDEST) for task in tasks}
+    room = max(map(width, names.values()), default=0)
+    return {number: f"{name}{' ' * (room - width(name))} | " for number, name in names.items()}
+
+
+def _export(store: Store, row: RunRow, run_dir: Path, tasks: list[TaskRow], folder: Path) -> None:
+    names = {task.number: safe_name(str(task.id), fallback="task") for task in tasks}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        written = 0
+        for attempt in store.attempts(row.id):
+            data = read_log(store, row.id, run_dir, attempt) if attempt.task in names else None
+            if data:
+                (folder / f"{attempt_id(attempt.task, attempt.number)}-{names[attempt.task]}.log").write_bytes(data)
+                written += 1
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder} cannot be written: {error.strerror}") from error
+    note(f"{counted(written, 'log')} written to {folder}")

@@ -1,0 +1,63 @@
+"""Bare `budwood`: what needs you, what runs, what ended; with nothing there, how to begin."""
+
+import click
+
+from budwood._core.model import ENDED_RUN, RunPhase
+from budwood._core.rows import RunRow
+from budwood.cli.commands.ls import write_runs
+from budwood.cli.project import find_project
+from budwood.cli.text import bold, one_line
+from budwood.errors import UsageError
+
+_ENDED = 5
+_BEGIN = """\
+No runs here yet.
+
+  budwood init       write a plan to begin with
+  budwood run FILE   run the tasks of a plan
+  budwood demo       watch a run being killed and resumed
+
+budwood --help lists all commands."""
+
+
+def show_overview() -> None:
+    """Show what is worth knowing, most urgent first."""
+    project = find_project()
+    try:
+        store = project.open_store(project.resolve(flags={}), create=False)
+    except UsageError as error:
+        if error.code != "usage":
+            raise
+        click.echo(_BEGIN)
+        return
+    with store:
+        rows = store.runs()
+        drivers = {row.id: None if row.phase in ENDED_RUN else store.holder(row.id) for row in rows}
+    if not rows:
+        click.echo(_BEGIN)
+        return
+    needs = [row for row in rows if row.phase not in ENDED_RUN and _needs_you(row, drivers[row.id])]
+    runs = [row for row in rows if row.phase not in ENDED_RUN and row not in needs]
+    ended = [row for row in rows if row.phase in ENDED_RUN][-_ENDED:]
+    _write_needs(needs, drivers)
+    for title, some in (("Runs", runs), ("Ended", ended)):
+        if some:
+            click.echo(bold(title))
+            write_runs(some, drivers, indent="  ")
+            click.echo()
+    click.echo(f"budwood status {rows[-1].name} shows one run; budwood --help lists all commands.")
+
+
+def _needs_you(row: RunRow, driver: str | None) -> bool:
+    return driver is None or row.phase is RunPhase.PAUSED
+
+
+def _write_needs(needs: list[RunRow], drivers: dict[str, str | None]) -> None:
+    if not needs:
+        return
+    click.echo(bold("Needs you"))
+    write_runs(needs, drivers, indent="  ")
+    for row in needs:
+        why = f"paused: {one_line(row.reason)}" if row.phase is RunPhase.PAUSED else "nobody drives it"
+        click.echo(f"  {row.name}: {why}; budwood resume {row.name}")
+    click.echo()

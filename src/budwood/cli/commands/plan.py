@@ -1,0 +1,134 @@
+"""`budwood plan`: look at a plan file without running it."""
+
+from pathlib import Path
+
+import click
+
+from budwood._core.graph import Graph, batches, build, critical_path
+from budwood._core.model import TaskId
+from budwood.cli.looking import json_option, note, write_json
+from budwood.cli.planning import check_plan
+from budwood.cli.shapes import Shape
+from budwood.cli.tables import Column, terminal_width, write_table
+from budwood.cli.text import is_terminal, one_line
+from budwood.cli.words import counted
+from budwood.errors import UsageError
+from budwood.plans import Plan, batch_rows, read_plan, to_ascii, to_mermaid
+
+_FILE = click.Path(path_type=Path)
+_COLUMNS = (
+    Column("BATCH", right=True),
+    Column("TASKS", right=True),
+    Column("LANES", flexible=True),
+    Column("IDS", flexible=True),
+)
+
+
+@click.group("plan")
+def command() -> None:
+    """Look at a plan file before it runs.
+
+    \b
+    Example: budwood plan show tonight.toml
+    """
+
+
+@command.command("show")
+@click.argument("file", type=_FILE)
+@click.option("--mermaid", is_flag=True, help="Draw a Mermaid flowchart.")
+@click.option("--ascii", "as_ascii", is_flag=True, help="Draw it as text, with what each task waits for.")
+@click.option("--lane", metavar="LANE", help="Only the tasks of one lane.")
+@click.option("--batch", type=int, metavar="N", help="Only one batch; they count from 1.")
+@json_option
+def show(file: Path, mermaid: bool, as_ascii: bool, lane: str | None, batch: int | None, as_json: bool) -> None:
+    """Show in which batches the tasks of FILE can run.
+
+    A batch is a view: a task starts as soon as what it comes after is done, without waiting for its batch.
+
+    \b
+    Example: budwood plan show tonight.toml --ascii
+    """
+    if mermaid + as_ascii + as_json > 1:
+        raise UsageError("--mermaid, --ascii and --json exclude each other", hint="choose one of them")
+    plan = read_plan(file)
+    graph = build(plan.tasks, plan.lanes)
+    if mermaid:
+        click.echo(to_mermaid(graph, plan, lane=lane, batch=batch), nl=False)
+    elif as_ascii:
+        room = terminal_width() if is_terminal() else 80
+        click.echo(to_ascii(graph, plan, lane=lane, batch=batch, width=room), nl=False)
+    elif as_json:
+        write_json(_shape(graph, plan, lane=lane, batch=batch))
+    else:
+        _write_batches(graph, plan, lane=lane, batch=batch)
+
+
+def _shape(graph: Graph, plan: Plan, *, lane: TaskId | None, batch: int | None) -> Shape:
+    return {
+        "file": plan.path,
+        "format": plan.format,
+        "tasks": len(plan.tasks),
+        "batches": [row.tasks for row in batch_rows(graph, plan, lane=lane, batch=batch)],
+        "critical_path": [graph.ids[number] for number in critical_path(graph)],
+        "lanes": [
+            {
+                "id": given.id,
+                "name": given.name,
+                "after": given.after,
+                "tasks": [task.id for task in plan.tasks if str(task.lane) == str(given.id)],
+            }
+            for given in plan.lanes
+        ],
+        "dropped": [{"task": graph.ids[task], "after": graph.ids[after]} for task, after in graph.dropped],
+    }
+
+
+def _write_batches(graph: Graph, plan: Plan, *, lane: TaskId | None, batch: int | None) -> None:
+    rows = batch_rows(graph, plan, lane=lane, batch=batch)
+    cells = [
+        [row.number, len(row.tasks), ", ".join(map(str, row.lanes)), ", ".join(map(str, row.tasks))] for row in rows
+    ]
+    write_table(_COLUMNS, cells)
+    path = critical_path(graph)
+    if lane is None and batch is None and path:
+        ids = " -> ".join(one_line(str(graph.ids[number])) for number in path[:10])
+        more = f" -> … ({len(path)} tasks)" if len(path) > 10 else ""
+        note(f"\nlongest path: {ids}{more}")
+
+
+@command.command("check")
+@click.argument("file", type=_FILE)
+@json_option
+def check(file: Path, as_json: bool) -> None:
+    """Check FILE and warn of what is probably not meant.
+
+    A warning is no error: the exit code is 0. A plan that cannot be followed is one: 2.
+
+    \b
+    Example: budwood plan check tonight.toml
+    """
+    checked = check_plan(file)
+    plan, graph = checked.plan, checked.graph
+    grouped = batches(graph)
+    widest, longest = max(map(len, grouped), default=0), len(critical_path(graph))
+    if as_json:
+        write_json(
+            {
+                "file": plan.path,
+                "format": plan.format,
+                "tasks": len(plan.tasks),
+                "lanes": len(plan.lanes),
+                "batches": len(grouped),
+                "widest": widest,
+                "longest": longest,
+                "slots": checked.settings.slots,
+                "warnings": checked.warnings,
+            }
+        )
+        return
+    for warning in checked.warnings:
+        click.echo(f"warning: {one_line(warning)}")
+    lanes = f", {counted(len(plan.lanes), 'lane')}" if plan.lanes else ""
+    verdict = counted(len(checked.warnings), "warning") if checked.warnings else "nothing to warn of"
+    found = f"{counted(len(plan.tasks), 'task')}{lanes}; widest batch {widest}, longest path {longest}"
+    click.echo(f"{one_line(plan.path)}: {found}; {verdict}")

@@ -1,0 +1,71 @@
+"""`budwood resume`: a run goes on where it was."""
+
+import click
+
+from budwood._core.model import RunPhase
+from budwood._core.replay import fold
+from budwood._core.rows import RunRow
+from budwood.cli.arguments import run_argument
+from budwood.cli.asking import ask, asked_of, tell_answer
+from budwood.cli.drive import Manner, tell
+from budwood.cli.launch import Job, launch, refuse_unheard
+from budwood.cli.options import changed_fields, drive_options, limit_options
+from budwood.cli.project import project_of, this_machine
+from budwood.engine import reach_verdict
+from budwood.engine.opening import go_on
+from budwood.errors import UsageError
+from budwood.settings import run_settings
+from budwood.stores import Store
+
+
+@click.command()
+@run_argument(required=True)
+@limit_options
+@drive_options
+def command(
+    run: str, detach: bool, jsonl: bool, quiet: bool, notify: str | None, store: str | None, **flags: object
+) -> int:
+    """Go on with RUN where it was: paused, interrupted or killed.
+
+    Attempts that still run are adopted, what was done stays done. Limits that are given replace the run's own.
+
+    \b
+    budwood resume last --budget-usd 30
+    """
+    refuse_unheard(detach=detach, jsonl=jsonl)
+    changes = changed_fields(flags)
+    with asked_of(run, store=store, notify=notify) as asked:
+        row, opened = asked.row, asked.store
+        driven = opened.holder(row.id) is not None
+        _refuse(row, driven=driven)
+        if row.phase is RunPhase.FINISHED and not driven:
+            return _tell(row, opened, quiet=quiet)
+        if row.phase is RunPhase.PAUSED and driven and not changes:  # it waits for what still runs
+            return tell_answer(asked, ask(asked, "resume"))
+        job = Job(
+            project=project_of(row),
+            resolved=asked.resolved,
+            settings=run_settings(asked.resolved, this_machine()),
+            run=row.id,
+            name=row.name,
+            opening=go_on(changes=changes),
+            manner=Manner(quiet=quiet, jsonl=jsonl, notify=asked.resolved.text("notify")),
+        )
+        return launch(job, opened, detach=detach)
+
+
+def _refuse(row: RunRow, *, driven: bool) -> None:
+    if row.last_event == 0 and not driven:
+        raise UsageError(f"run {row.name} has not begun", hint=f"budwood run {row.source}")
+    if row.phase is RunPhase.CANCELLED:
+        raise UsageError(
+            f"run {row.name} was cancelled; what it had done is kept",
+            hint=f"budwood retry {row.name} takes up again what was cancelled",
+        )
+
+
+def _tell(row: RunRow, store: Store, *, quiet: bool) -> int:
+    state = fold(store.read(row.id))
+    verdict = reach_verdict(state)
+    tell(verdict, state, store, quiet=quiet, hint="it is finished; budwood run FILE --again runs it afresh")
+    return verdict.exit_code

@@ -1,0 +1,93 @@
+"""`budwood run`: a plan becomes a run, or its run goes on."""
+
+import click
+
+from budwood._core.ids import safe_name
+from budwood._core.model import ENDED_RUN
+from budwood._core.replay import fold
+from budwood.cli.drive import Manner, tell, write_err
+from budwood.cli.find import find_run
+from budwood.cli.launch import Job, launch, refuse_unheard
+from budwood.cli.options import drive_options, limit_options
+from budwood.cli.planned import Planned, fresh_run_id, read_planned
+from budwood.cli.words import counted
+from budwood.engine import reach_verdict
+from budwood.engine.opening import revision
+from budwood.stores import Store
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@limit_options
+@click.option("--seed", type=int, metavar="N", help="Every random number is derived from it; a run keeps its seed.")
+@click.option("--name", metavar="NAME", help="What the run is called; default: the file's name.")
+@click.option("--again", is_flag=True, help="Make a new run, even if this file's last one is unfinished or done.")
+@click.option("--dry-run", is_flag=True, help="Show what would run; start and write nothing.")
+@drive_options
+def command(
+    file: str,
+    again: bool,
+    dry_run: bool,
+    detach: bool,
+    jsonl: bool,
+    quiet: bool,
+    **flags: object,
+) -> int:
+    """Run the plan FILE, or go on with its unfinished run.
+
+    Nothing that was done is done again: a run that was killed goes on where it was, an edited plan runs what is new or
+    changed, a finished one only tells how it went.
+
+    \b
+    budwood run plan.toml --slots 4
+    """
+    refuse_unheard(detach=detach, jsonl=jsonl)
+    planned = read_planned(file, flags)
+    if dry_run:
+        from budwood.cli.dry_run import show_dry_run
+
+        show_dry_run(planned, again=again)
+        return 0
+    if not quiet:
+        _remark(planned, file)
+    with planned.project.open_store(planned.resolved, create=True) as store:
+        claim = store.claim(fresh_run_id(), name=planned.name, source=planned.source, fresh=again)
+        if not claim.created:
+            code = _already_over(planned, store, run=claim.run, quiet=quiet)
+            if code is not None:
+                return code
+            _note_name(flags["name"], claim.name)
+        job = Job(
+            project=planned.project,
+            resolved=planned.resolved,
+            settings=planned.settings,
+            run=claim.run,
+            name=claim.name,
+            opening=planned.opening(run=claim.run, name=claim.name),
+            manner=Manner(quiet=quiet, jsonl=jsonl, notify=planned.resolved.text("notify")),
+        )
+        return launch(job, store, detach=detach)
+
+
+def _remark(planned: Planned, file: str) -> None:
+    number = planned.remarks()
+    if number:
+        write_err([f"note: {counted(number, 'remark')} on this plan: budwood plan check {file}"])
+
+
+def _note_name(wanted: object, name: str) -> None:
+    if isinstance(wanted, str) and safe_name(wanted) != name:
+        write_err([f"note: this file's run goes on under its name {name}; --again makes a new one"])
+
+
+def _already_over(planned: Planned, store: Store, *, run: str, quiet: bool) -> int | None:
+    """Tell how a run went that is over and whose plan is as it was; None if there is something to drive."""
+    row = find_run(store, run)
+    if row.phase not in ENDED_RUN or store.holder(run) is not None:
+        return None
+    state = fold(store.read(run))
+    if revision(state, planned.plan.tasks, planned.plan.lanes) is not None:
+        return None
+    verdict = reach_verdict(state)
+    tell(verdict, state, store, quiet=quiet, hint="--again runs it afresh")
+    return verdict.exit_code

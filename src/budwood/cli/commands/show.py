@@ -1,0 +1,177 @@
+"""`budwood show`: a run's tasks, one task with its attempts, or the decision log."""
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from budwood._core.model import AttemptPhase
+from budwood._core.rows import AttemptRow, DependencyRow, RunRow, TaskRow
+from budwood.cli.arguments import run_argument, task_argument
+from budwood.cli.find import find_run, find_task
+from budwood.cli.looking import json_option, looking, now_ms, read_state, store_option, write_json
+from budwood.cli.shapes import Shape, attempt_shape, run_shape, task_shape
+from budwood.cli.tables import Column, write_table
+from budwood.cli.text import bold, dim, one_line, tinted
+from budwood.cli.times import ago, span
+from budwood.cli.words import money, size, some
+from budwood.errors import UsageError
+from budwood.stores import Store
+
+_TASK_COLUMNS = (
+    Column("TASK", flexible=True),
+    Column("PHASE", tint=tinted),
+    Column("ATTEMPTS", right=True),
+    Column("TIME", right=True),
+    Column("COST", right=True),
+    Column("LANE", flexible=True),
+    Column("BECAUSE", flexible=True),
+    Column("WHAT", flexible=True),
+)
+_ATTEMPT_COLUMNS = (
+    Column("ATTEMPT", right=True),
+    Column("PHASE", tint=tinted),
+    Column("STARTED", right=True),
+    Column("TIME", right=True),
+    Column("CPU", right=True),
+    Column("MEMORY", right=True),
+    Column("COST", right=True),
+    Column("SLOT", right=True),
+    Column("ENDED BY", flexible=True),
+)
+
+
+@click.command("show")
+@run_argument(required=False)
+@task_argument()
+@click.option("--decisions", is_flag=True, help="Write the decision log: one canonical JSON line per task, no times.")
+@json_option
+@store_option
+def command(run: str, task: str | None, decisions: bool, as_json: bool, where: str | None) -> None:
+    """Show the tasks of a run, or one TASK with its attempts.
+
+    \b
+    Example: budwood show night build
+    """
+    if decisions and task is not None:
+        raise UsageError("the decision log is of a whole run", hint="leave the task out, or --decisions")
+    with looking(where) as (_, store):
+        row = find_run(store, run)
+        if decisions:
+            _write_decisions(store, row)
+        elif task is None:
+            _show_run(store, row, as_json=as_json)
+        else:
+            _show_task(store, row, find_task(store, row, task), as_json=as_json)
+
+
+def _write_decisions(store: Store, row: RunRow) -> None:
+    """Write the exact bytes: two logs are compared with cmp."""
+    from budwood._core.decisions import decision_lines
+
+    for line in decision_lines(read_state(store, row)):
+        sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _show_run(store: Store, row: RunRow, *, as_json: bool) -> None:
+    tasks = store.tasks(row.id)
+    if as_json:
+        shape = run_shape(row, driver=store.holder(row.id))
+        write_json({"run": shape, "tasks": [task_shape(task) for task in tasks]})
+        return
+    last = {attempt.task: attempt for attempt in store.attempts(row.id)}
+    now = now_ms()
+    wanted = [task for task in tasks if not task.removed]
+    write_table(_TASK_COLUMNS, [_task_cells(task, last.get(task.number), now) for task in wanted])
+    gone = [task.id for task in tasks if task.removed]
+    if gone:
+        click.echo(dim(f"no longer in the plan: {some(gone)}"))
+
+
+def _task_cells(task: TaskRow, last: AttemptRow | None, now: int) -> list[object]:
+    return [
+        task.id,
+        task.phase.value,
+        task.attempts or "",
+        "" if last is None else took(last, now),
+        money(task.cost_usd) if task.cost_usd else "",
+        "" if task.lane is None else task.lane,
+        "" if task.because is None else task.because,
+        task.description or task.command,
+    ]
+
+
+def took(attempt: AttemptRow, now: int) -> str:
+    """Say how long an attempt took, or has been running."""
+    if attempt.wall_s is not None:
+        return span(attempt.wall_s)
+    if attempt.started_at_ms is None:
+        return ""
+    return span(max(0, (attempt.finished_at_ms or now) - attempt.started_at_ms) / 1000)
+
+
+def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> None:
+    attempts = store.attempts(row.id, task.number)
+    needs, dependants = _neighbours(store, row, task)
+    if as_json:
+        shape: Shape = {**task_shape(task), "after": needs, "before": dependants}
+        shapes = [attempt_shape(attempt, task=task.id) for attempt in attempts]
+        write_json({"run": row.name, "task": shape, "attempts": shapes})
+        return
+    _write_task_head(row, task, needs=needs, dependants=dependants)
+    if attempts:
+        click.echo()
+        now = now_ms()
+        write_table(_ATTEMPT_COLUMNS, [_attempt_cells(attempt, now) for attempt in attempts], indent="  ")
+    else:
+        click.echo("\n  no attempts yet")
+
+
+def _neighbours(store: Store, row: RunRow, task: TaskRow) -> tuple[list[object], list[object]]:
+    ids = {each.number: each.id for each in store.tasks(row.id)}
+    edges: Sequence[DependencyRow] = [edge for edge in store.dependencies(row.id) if edge.hard]
+    needs: list[object] = [ids[edge.needs] for edge in edges if edge.task == task.number]
+    return needs, [ids[edge.task] for edge in edges if edge.needs == task.number]
+
+
+def _write_task_head(row: RunRow, task: TaskRow, *, needs: list[object], dependants: list[object]) -> None:
+    phase = tinted(task.phase.value) + (dim("  no longer in the plan") if task.removed else "")
+    place = dim(f"task {task.number} of run {row.name}, key {task.key}")
+    click.echo(f"{bold(one_line(str(task.id)))}  {phase}  {place}")
+    lines = {
+        "about": one_line(task.description),
+        "command": one_line(task.command),
+        "lane": "" if task.lane is None else str(task.lane),
+        "group": task.group or "",
+        "priority": str(task.priority) if task.priority else "",
+        "after": some(needs, 10),
+        "before": some(dependants, 10),
+        "because": "" if task.because is None else f"{task.because} did not succeed",
+        "cost": money(task.cost_usd) if task.cost_usd else "",
+    }
+    for name, text in lines.items():
+        if text:
+            click.echo(f"  {name:9} {text}")
+
+
+def _attempt_cells(attempt: AttemptRow, now: int) -> list[object]:
+    return [
+        attempt.number,
+        attempt.phase.value,
+        ago(attempt.started_at_ms, now),
+        took(attempt, now),
+        "" if attempt.cpu_s is None else span(attempt.cpu_s),
+        "" if not attempt.peak_memory_bytes else size(attempt.peak_memory_bytes),
+        "" if attempt.cost_usd is None else money(attempt.cost_usd),
+        attempt.slot,
+        _ending(attempt),
+    ]
+
+
+def _ending(attempt: AttemptRow) -> str:
+    if attempt.phase is AttemptPhase.RUNNING:
+        return f"pid {attempt.pid}"
+    if attempt.error is None:
+        return "" if attempt.exit_code is None else f"exit code {attempt.exit_code}"
+    return attempt.error.message + ("; tried again" if attempt.error.will_retry else "")

@@ -1,0 +1,148 @@
+"""`budwood status`: one run on one screen."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import click
+
+from budwood._core.model import ENDED_RUN, AttemptError, TaskPhase
+from budwood._core.rows import RunRow
+from budwood._core.state import TaskState
+from budwood.cli.arguments import run_argument
+from budwood.cli.find import find_run
+from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
+from budwood.cli.reasons import Scene
+from budwood.cli.shapes import Shape, run_shape
+from budwood.cli.standing import budgets, failures, next_command, open_attempts, waiting
+from budwood.cli.tables import Column, write_table
+from budwood.cli.text import bold, dim, one_line, tinted
+from budwood.cli.times import ago, span
+from budwood.cli.words import money
+from budwood.stores import Store
+
+_SHOWN = 5
+_TASK = Column("TASK", flexible=True)
+_WHY = Column("WHY", flexible=True)
+
+
+@click.command("status")
+@run_argument(required=False)
+@json_option
+@store_option
+def command(run: str, as_json: bool, where: str | None) -> None:
+    """Show where a run stands: the newest, or RUN.
+
+    \b
+    Example: budwood status night
+    """
+    with looking(where) as (_, store):
+        row = find_run(store, run)
+        scene = scene_of(store, row)
+        shape = _shape(scene, row)
+    if as_json:
+        write_json(shape)
+        return
+    _write_head(scene, row)
+    _write_lists(scene)
+    follows = next_command(scene)
+    if follows is not None:
+        note(f"\nhint: {follows}")
+
+
+def scene_of(store: Store, row: RunRow) -> Scene:
+    """Look at a run: what it has come to, who drives it, what time it is."""
+    driver = None if row.phase in ENDED_RUN else store.holder(row.id)
+    return Scene(read_state(store, row), driver, now_ms(), partial(last_error, store, row.id))
+
+
+def last_error(store: Store, run: str, task: TaskState) -> AttemptError | None:
+    """Look up why the newest ended attempt of a task did not succeed."""
+    errors = [attempt.error for attempt in store.attempts(run, task.number) if attempt.finished_at_ms is not None]
+    return errors[-1] if errors else None
+
+
+def _shape(scene: Scene, row: RunRow) -> Shape:
+    state = scene.state
+    return {
+        "run": run_shape(row, driver=scene.driver),
+        "counts": {phase.value: count for phase, count in state.counts.items()},
+        "slots": {"total": state.settings.slots, "busy": len(state.holdings.slots)},
+        "running": open_attempts(state, scene.now_ms),
+        "waiting": waiting(scene),
+        "failed": failures(scene),
+        "budget": budgets(state, scene.now_ms),
+        "next": next_command(scene),
+    }
+
+
+def _write_head(scene: Scene, row: RunRow) -> None:
+    state, now = scene.state, scene.now_ms
+    lines = {
+        "goal": one_line(row.goal),
+        "because": one_line(row.reason),
+        "driver": "" if row.phase in ENDED_RUN else scene.driver or "none",
+        "tasks": _counts(scene),
+        "slots": "" if row.phase in ENDED_RUN else f"{len(state.holdings.slots)} of {state.settings.slots} taken",
+        **_budgets(scene),
+        "driven": span(state.driven_until(now if scene.driver else state.at_ms)),
+        "created": ago(row.created_at_ms, now),
+        "ended": ago(row.ended_at_ms, now) if row.ended_at_ms else "",
+        "plan": one_line(row.source),
+    }
+    click.echo(f"{bold(row.name)}  {tinted(row.phase.value)}  {dim(row.id)}")
+    for name, text in lines.items():
+        if text:
+            click.echo(f"  {name:9} {text}")
+
+
+def _counts(scene: Scene) -> str:
+    state = scene.state
+    others = [p for p in TaskPhase if p is not TaskPhase.DONE and state.counts[p]]
+    parts = [
+        f"{state.counts[TaskPhase.DONE]} of {state.planned} done",
+        *(f"{state.counts[p]} {p.value}" for p in others),
+    ]
+    return ", ".join(parts)
+
+
+def _budgets(scene: Scene) -> dict[str, str]:
+    limits, spent = scene.state.settings, scene.state.spending
+    told = {"attempts": str(spent.attempts)}
+    if limits.max_attempts is not None:
+        told["attempts"] += f" of {limits.max_attempts}"
+    if spent.cost_usd or limits.budget_usd is not None:
+        told["cost"] = money(spent.cost_usd)
+        if limits.budget_usd is not None:
+            left = max(0.0, limits.budget_usd - spent.cost_usd - spent.reserved_usd)
+            told["cost"] += f" of {money(limits.budget_usd)}, {money(left)} left"
+        if spent.reserved_usd:
+            told["cost"] += f", {money(spent.reserved_usd)} reserved"
+    if spent.tokens or limits.budget_tokens is not None:
+        told["tokens"] = f"{spent.tokens:,}" + (f" of {limits.budget_tokens:,}" if limits.budget_tokens else "")
+    if limits.budget_time_s is not None:
+        told["time"] = f"at most {span(limits.budget_time_s)}"
+    return told
+
+
+def _write_lists(scene: Scene) -> None:
+    counts = scene.state.counts
+    running = [
+        [one.task, one.attempt, one.slot, one.pid or "", span(one.elapsed_s)]
+        for one in open_attempts(scene.state, scene.now_ms)
+    ]
+    numbers = [Column(name, right=True) for name in ("ATTEMPT", "SLOT", "PID", "FOR")]
+    _write_list("running", [_TASK, *numbers], running, total=counts[TaskPhase.ACTIVE])
+    _write_list(
+        "ready", [_TASK, _WHY], [[one.task, one.reason] for one in waiting(scene)], total=counts[TaskPhase.READY]
+    )
+    failed = [[one.task, one.message] for one in failures(scene)]
+    _write_list("failed", [_TASK, _WHY], failed, total=counts[TaskPhase.FAILED])
+
+
+def _write_list(title: str, columns: Sequence[Column], rows: Sequence[Sequence[object]], *, total: int) -> None:
+    if not rows:
+        return
+    click.echo(f"\n{bold(title)}")
+    write_table(columns, rows[:_SHOWN], indent="  ")
+    if total > _SHOWN:
+        click.echo(f"  and {total - _SHOWN} more")

@@ -1,0 +1,173 @@
+"""`budwood store`: verify it, and carry runs out of it and into it."""
+
+import os
+import sys
+from pathlib import Path
+from typing import IO
+
+import click
+
+from budwood._core.model import OPEN_ATTEMPT
+from budwood._core.replay import fold_rows
+from budwood._core.rows import RunRow
+from budwood.cli.arguments import run_argument
+from budwood.cli.complete import RunName
+from budwood.cli.find import find_run
+from budwood.cli.looking import json_option, looking, note, store_option, write_json
+from budwood.cli.project import Project, find_project
+from budwood.cli.text import is_terminal
+from budwood.cli.verify import differences
+from budwood.cli.words import counted
+from budwood.errors import LeaseHeld, UsageError
+from budwood.stores import Store, open_store
+from budwood.stores.transfer import export_run, import_run, move_run
+
+_SQLITE = b"SQLite format 3\0"
+
+
+@click.group("store")
+def command() -> None:
+    """Verify the store; carry runs out of it and into it.
+
+    \b
+    Example: budwood store verify
+    """
+
+
+@command.command("verify")
+@click.option("--run", "named", type=RunName(), metavar="RUN", help="Only this run.")
+@json_option
+@store_option
+def verify(named: str | None, as_json: bool, where: str | None) -> int:
+    """Refold all events and compare with the tables; name every difference. Exit code 1 if there is one.
+
+    \b
+    Example: budwood store verify --run night
+    """
+    with looking(where) as (_, store):
+        problems = store.check()
+        runs = store.runs() if named is None else [find_run(store, named)]
+        for row in runs:
+            problems += (each for each in differences(store, row) if each not in problems)
+        place = store.where
+    if as_json:
+        write_json({"store": place, "runs": [row.name for row in runs], "problems": problems})
+    else:
+        for problem in problems:
+            click.echo(problem)
+        events = sum(row.last_event for row in runs)
+        told = f"{counted(len(problems), 'problem')}; the file is left as it is" if problems else "all is well"
+        click.echo(f"{place}: {counted(len(runs), 'run')}, {counted(events, 'event')}: {told}")
+    return 1 if problems else 0
+
+
+@command.command("export")
+@run_argument(required=True)
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@store_option
+def export(run: str, file: Path | None, where: str | None) -> None:
+    """Write a run, with its logs, to FILE as JSON lines, or to standard output. It may be driven meanwhile.
+
+    \b
+    Example: budwood store export night night.jsonl
+    """
+    if file is None and is_terminal():
+        raise UsageError("an exported run is nothing for a terminal", hint=f"budwood store export {run} {run}.jsonl")
+    with looking(where) as (_, store):
+        row = find_run(store, run)
+        if file is None:
+            export_run(store, row.id, sys.stdout.buffer)
+            return
+        if file.exists():
+            raise UsageError(f"{file} is there already", hint="choose another name, or remove it first")
+        _write_whole(store, row, file)
+    note(f"run {row.name} written to {file}: {counted(row.last_event, 'event')}")
+
+
+def _write_whole(store: Store, row: RunRow, file: Path) -> None:
+    """Write beside and rename, so that a file of that name is always a whole export."""
+    draft = file.with_name(f"{file.name}.{os.getpid()}.new")
+    try:
+        try:
+            with draft.open("xb") as out:
+                export_run(store, row.id, out)
+                out.flush()
+                os.fsync(out.fileno())
+            draft.rename(file)
+        finally:
+            draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise UsageError(f"{error.filename or file} cannot be written: {error.strerror}") from error
+
+
+@command.command("import")
+@click.argument("source", metavar="FILE|STORE")
+@click.option("--run", "named", metavar="RUN", help="Of a store: only this run.")
+@store_option
+def import_(source: str, named: str | None, where: str | None) -> None:
+    """Take a run from an exported FILE ("-" is standard input), or move runs here from another STORE.
+
+    A run that is moved can afterwards be read in the other store, but no longer driven there.
+
+    \b
+    Example: budwood store import ../old/.budwood/store.db --run night
+    """
+    project = find_project()
+    from_store = _is_store(source)
+    if named is not None and not from_store:
+        raise UsageError("a file holds one run; --run is for stores", hint=f"budwood store import {source}")
+    with project.open_store(project.resolve(flags={"store": where}), create=True) as target:
+        if from_store:
+            _move(source, target, named, project=project)
+        else:
+            _take(source, target)
+
+
+def _is_store(source: str) -> bool:
+    if source == "-":
+        return False
+    if "://" in source:
+        return True
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError as error:
+        raise UsageError(f"{source} cannot be read: {error.strerror}") from error
+
+
+def _take(source: str, target: Store) -> None:
+    if source == "-":
+        claim = import_run(target, sys.stdin.buffer, fold=fold_rows)
+    else:
+        with Path(source).open("rb") as file:
+            lines: IO[bytes] = file
+            claim = import_run(target, lines, fold=fold_rows)
+    arrived = "imported" if claim.created else "was here already; what was missing is added"
+    note(f"run {claim.name} {arrived}")
+    note("where it was exported from nobody knows of this: drive it in one place only")
+    running = _open_attempts(target, claim.run)
+    if running:
+        note(f"warning: {counted(running, 'attempt')} ran when it was exported; resumed here, they are started again")
+
+
+def _move(source: str, target: Store, named: str | None, *, project: Project) -> None:
+    with open_store(source if "://" in source else Path(source), create=False) as other:
+        runs = other.runs() if named is None else [find_run(other, named)]
+        if not runs:
+            note(f"there are no runs in {other.where}")
+        for row in runs:
+            running = _open_attempts(other, row.id)
+            if running and not project.run_dir(row.id).is_dir():
+                raise UsageError(
+                    f"{counted(running, 'attempt')} of run {row.name} may still run, out of reach from here",
+                    hint=f"in its own project: budwood resume {row.name}, then budwood pause {row.name}; then move it",
+                )
+            try:
+                claim = move_run(other, target, row.id, fold=fold_rows)
+            except LeaseHeld as held:
+                raise LeaseHeld(row.name, holder=held.holder) from held  # the store knows ids only
+            note(f"run {claim.name} moved here; {other.where} still shows it, but refuses to drive it")
+
+
+def _open_attempts(store: Store, run: str) -> int:
+    return sum(attempt.phase in OPEN_ATTEMPT for attempt in store.attempts(run))

@@ -1,0 +1,115 @@
+"""`budwood watch`: follow a run that somebody else drives."""
+
+import os
+import sys
+import time
+from collections.abc import Callable
+
+import click
+
+from budwood._core.events import Recorded
+from budwood._core.model import ENDED_RUN, RunPhase
+from budwood._core.replay import fold
+from budwood._core.rows import RunRow
+from budwood._core.state import RunState
+from budwood.cli.arguments import run_argument
+from budwood.cli.find import find_run
+from budwood.cli.looking import looking, note, now_ms, store_option
+from budwood.cli.verdict import verdict_lines
+from budwood.cli.view import Feed, Summary, View, choose_view
+from budwood.engine import reach_verdict
+from budwood.stores import Store
+
+LOOK_EVERY_S = 0.25
+
+
+@click.command("watch")
+@run_argument(required=False)
+@click.option("--jsonl", is_flag=True, help="Write every event as a line of JSON to standard output.")
+@click.option("--after", type=click.IntRange(min=0), default=0, help="With --jsonl: begin behind this event's number.")
+@store_option
+def command(run: str, jsonl: bool, after: int, where: str | None) -> int:
+    """Follow a run that is driven elsewhere, until it rests; Ctrl-C leaves it alone.
+
+    The exit code is that of the run.
+
+    \b
+    Example: budwood watch night
+    """
+    with looking(where) as (_, store):
+        row = find_run(store, run)
+        view = choose_view(
+            quiet=False,
+            jsonl=jsonl,
+            err=sys.stderr,
+            environ=os.environ,
+            out=lambda: sys.stdout.buffer,
+        )
+        watching = Watching(store, row, view)
+        try:
+            watching.catch_up(shown_after=after if jsonl else None)
+            watching.until_rest()
+        except KeyboardInterrupt:
+            view.close()
+            note(f"left; run {row.name} goes on")
+            raise click.exceptions.Exit(130) from None
+        view.close()
+        verdict = reach_verdict(watching.state)
+        for line in verdict_lines(verdict, watching.state, store):
+            note(line)
+        if watching.is_alone():
+            note(f"\nnobody drives it\n\nhint: budwood resume {row.name}")
+        return int(verdict.exit_code)
+
+
+class Watching:
+    """A run seen from outside: its events are read from the store as they come."""
+
+    def __init__(self, store: Store, run: RunRow, view: View, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.state = RunState()
+        self._store = store
+        self._run = run.id
+        self._view = view
+        self._sleep = sleep
+        self._feed = Feed(lambda: None)
+        self._summary = Summary(now_ms)
+
+    def catch_up(self, *, shown_after: int | None) -> None:
+        """Take what happened before we came; it is only shown, from that number on, to who wants every event."""
+        past = self._read()
+        for news in self._feed.fetch():
+            self._summary.take(news)
+        self._summary.began_at_ms = self.state.drive_at_ms or self._summary.began_at_ms
+        if shown_after is not None:
+            self._feed([recorded for recorded in past if recorded.number > shown_after], self.state)
+            self._show()
+
+    def until_rest(self) -> None:
+        """Show what happens until nothing more can."""
+        while True:
+            resting = self._rests()  # before reading: what was written until then is read
+            self._read()
+            self._show()
+            if resting and self._rests():
+                return
+            self._sleep(LOOK_EVERY_S)
+
+    def is_alone(self) -> bool:
+        """Say whether the run could go on and nobody drives it."""
+        return self.state.phase not in (*ENDED_RUN, RunPhase.PAUSED)
+
+    def _read(self) -> list[Recorded]:
+        events = list(self._store.read(self._run, after=self.state.number))
+        if events:
+            fold(events, self.state)
+            self._feed(events, self.state)
+        return events
+
+    def _show(self) -> None:
+        for news in self._feed.fetch():
+            self._summary.take(news)
+            self._view.take(news, self._summary)
+        self._view.draw(self._summary)
+
+    def _rests(self) -> bool:
+        return self.state.phase in ENDED_RUN or self._store.holder(self._run) is None

@@ -1,0 +1,95 @@
+"""`budwood why`: why a task does not run, why it failed, why a run does not go on."""
+
+import shlex
+from pathlib import Path
+
+import click
+import msgspec
+
+from budwood._core.model import ENDED_RUN, RunPhase, TaskPhase
+from budwood._core.rows import RunRow
+from budwood._core.state import TaskState
+from budwood.cli.arguments import run_argument, task_argument
+from budwood.cli.commands.status import scene_of
+from budwood.cli.find import find_run, find_task
+from budwood.cli.logs import read_log
+from budwood.cli.looking import json_option, looking, note, store_option, write_json
+from budwood.cli.reasons import Reason, Scene, why_run, why_task
+from budwood.cli.text import bold, dim, has_colour, one_line, tinted, visible
+from budwood.stores import Store
+
+_TAIL_LINES = 10
+_TAIL_BYTES = 4096
+
+
+@click.command("why")
+@run_argument(required=False)
+@task_argument()
+@json_option
+@store_option
+def command(run: str, task: str | None, as_json: bool, where: str | None) -> None:
+    """Say why a TASK does not run or why it failed; without one, why the run stands where it stands.
+
+    \b
+    Example: budwood why night deploy
+    """
+    with looking(where) as (project, store):
+        row = find_run(store, run)
+        scene = scene_of(store, row)
+        if task is None:
+            _answer(scene, None, why_run(scene), tail="", as_json=as_json)
+            return
+        found = scene.state.task(find_task(store, row, task).id)
+        reasons = why_task(scene, found)
+        blamed = _to_blame(scene, found)
+        tail = "" if blamed is None else _tail(store, row, project.run_dir(row.id), blamed)
+        _answer(scene, found, reasons, tail=tail, as_json=as_json)
+
+
+def _to_blame(scene: Scene, task: TaskState) -> TaskState | None:
+    """Find the task whose last words explain it: the one that failed, or is tried again."""
+    if task.phase is TaskPhase.SKIPPED:
+        task = scene.state.by_id.get(str(task.because), task)
+    return task if task.phase is TaskPhase.FAILED or (task.phase is TaskPhase.READY and task.attempts) else None
+
+
+def _tail(store: Store, row: RunRow, run_dir: Path, task: TaskState) -> str:
+    attempts = store.attempts(row.id, task.number)
+    data = read_log(store, row.id, run_dir, attempts[-1]) if attempts else None
+    lines = (data or b"")[-_TAIL_BYTES:].decode("utf-8", "backslashreplace").splitlines()
+    return "\n".join(lines[-_TAIL_LINES:])
+
+
+def _answer(scene: Scene, task: TaskState | None, reasons: list[Reason], *, tail: str, as_json: bool) -> None:
+    state = scene.state
+    phase = state.phase.value if task is None else task.phase.value
+    follows = _next(scene, task)
+    if as_json:
+        named = None if task is None else task.spec.id
+        told = [msgspec.structs.asdict(reason) for reason in reasons]
+        answer = {"run": state.name, "task": named, "phase": phase, "reasons": told, "log_tail": tail, "next": follows}
+        write_json(answer)
+        return
+    whom = f"run {state.name}" if task is None else f"task {task.spec.id} of run {state.name}"
+    click.echo(f"{bold(one_line(whom))}: {tinted(phase)}")
+    for reason in reasons:
+        about = "" if reason.task is None else f"{one_line(str(reason.task))}: "
+        click.echo(f"  {about}{one_line(reason.text)}")
+    if tail:
+        click.echo(dim("\n  the end of the log:"))
+        for line in visible(tail, colour=has_colour()).split("\n"):
+            click.echo(f"  | {line}")
+    if follows is not None:
+        note(f"\nhint: {follows}")
+
+
+def _next(scene: Scene, task: TaskState | None) -> str | None:
+    state = scene.state
+    name = shlex.quote(state.name)
+    if state.phase is RunPhase.PAUSED or (state.phase not in ENDED_RUN and scene.driver is None):
+        return f"budwood resume {name}"
+    if task is None:
+        return f"budwood retry {name}" if state.counts[TaskPhase.FAILED] else None
+    if task.phase in (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED) and not task.removed:
+        return f"budwood retry {name} {shlex.quote(str(task.spec.id))}"
+    return None

@@ -1,0 +1,109 @@
+"""What a run would do, without doing it: batches, slots, money, and what of an earlier run stays.
+
+Reads the store if there is one. Starts and writes nothing.
+"""
+
+from collections.abc import Iterator
+
+import click
+
+from budwood._core.events import Recorded
+from budwood._core.graph import batches
+from budwood._core.machine import handle
+from budwood._core.model import ENDED_RUN, RunPhase, TaskPhase
+from budwood._core.replay import fold
+from budwood._core.state import RunState
+from budwood.cli.find import newest_of
+from budwood.cli.planned import Planned
+from budwood.cli.text import one_line
+from budwood.cli.view.lines import revised_line
+from budwood.cli.words import counted, money, some
+from budwood.engine.opening import changed_settings, revision
+from budwood.errors import UsageError
+
+_SHOWN_BATCHES = 20
+_SHOWN_TASKS = 8
+
+
+def show_dry_run(planned: Planned, *, again: bool) -> None:
+    """Write to standard output what `run` would do."""
+    state = None if again else _earlier(planned)
+    for line in _batches(planned):
+        click.echo(line)
+    click.echo(_size(planned))
+    for line in _money(planned):
+        click.echo(line)
+    for line in _outlook(planned, state):
+        click.echo(line)
+    click.echo("nothing was started or written")
+
+
+def _earlier(planned: Planned) -> RunState | None:
+    """Return what this file's newest run has come to; None if there is none."""
+    try:
+        store = planned.project.open_store(planned.resolved, create=False)
+    except UsageError:
+        return None  # no store yet
+    with store:
+        row = newest_of(store, planned.source)
+        return None if row is None or row.last_event == 0 else fold(store.read(row.id))
+
+
+def _batches(planned: Planned) -> Iterator[str]:
+    grouped = batches(planned.graph)
+    for number, batch in enumerate(grouped[:_SHOWN_BATCHES], start=1):
+        ids = some((one_line(str(planned.graph.ids[task])) for task in batch), _SHOWN_TASKS)
+        yield f"batch {number:>2}  {counted(len(batch), 'task'):>9}  {ids}"
+    if len(grouped) > _SHOWN_BATCHES:
+        yield f"and {len(grouped) - _SHOWN_BATCHES} more batches: budwood plan show {planned.plan.path}"
+
+
+def _size(planned: Planned) -> str:
+    grouped = batches(planned.graph)
+    widest = max(map(len, grouped), default=0)
+    tasks, slots = counted(len(planned.plan.tasks), "task"), counted(planned.settings.slots, "slot")
+    return f"{tasks} in {len(grouped)} batch{'' if len(grouped) == 1 else 'es'}, at most {widest} at once, {slots}"
+
+
+def _money(planned: Planned) -> Iterator[str]:
+    tasks, limits = planned.plan.tasks, planned.settings
+    usd = sum(task.reserve_usd for task in tasks)
+    most = sum(task.reserve_usd * (1 + task.retries) for task in tasks)
+    if usd:
+        budget = "no budget" if limits.budget_usd is None else f"of a budget of {money(limits.budget_usd)}"
+        yield f"reserves {money(usd)}, with every retry {money(most)}, {budget}"
+    tokens = sum(task.reserve_tokens for task in tasks)
+    if tokens:
+        budget = "no budget" if limits.budget_tokens is None else f"of a budget of {limits.budget_tokens}"
+        yield f"reserves {tokens} tokens, {budget}"
+
+
+def _outlook(planned: Planned, state: RunState | None) -> Iterator[str]:
+    if state is None:
+        yield f"would make a new run {planned.name} and start all {counted(len(planned.plan.tasks), 'task')}"
+        return
+    revised = revision(state, planned.plan.tasks, planned.plan.lanes)
+    if revised is None and state.phase in ENDED_RUN:
+        yield f"run {state.name} is {state.phase.value}, its plan unchanged: nothing would run; --again runs it afresh"
+        return
+    if revised is not None:
+        yield revised_line(revised)
+        handle(state, Recorded(state.number + 1, state.at_ms, revised))
+    changed = changed_settings(state.settings, planned.settings)
+    if changed:
+        yield f"settings would change: {', '.join(changed)}"
+    yield _goes_on(state)
+
+
+def _goes_on(state: RunState) -> str:
+    counts = state.counts
+    ended = (TaskPhase.DONE, TaskPhase.FAILED, TaskPhase.SKIPPED)
+    kept = [f"{counts[phase]} {phase.value}" for phase in ended if counts[phase]]
+    left = counts[TaskPhase.BLOCKED] + counts[TaskPhase.READY]
+    parts = [f"{left} would run"]
+    if counts[TaskPhase.ACTIVE]:
+        parts.append(f"{counts[TaskPhase.ACTIVE]} would be adopted or settled")
+    if kept:
+        parts.append(f"{', '.join(kept)} would stay")
+    pause = " (it is paused and would go on)" if state.phase is RunPhase.PAUSED else ""
+    return f"run {state.name} would go on{pause}: {'; '.join(parts)}"

@@ -1,0 +1,84 @@
+"""Starts driving: here, or in a process that survives the terminal.
+
+Knows the project and `drive`. Opens the store itself when it detaches, because no store survives a fork.
+"""
+
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import click
+
+from budwood._core.model import RunSettings
+from budwood.cli.drive import Manner, drive
+from budwood.cli.project import Project
+from budwood.engine import Opening
+from budwood.errors import UsageError
+from budwood.settings import Resolved
+from budwood.stores import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A run that is to be driven."""
+
+    project: Project
+    resolved: Resolved
+    settings: RunSettings
+    run: str
+    name: str
+    opening: Opening
+    manner: Manner
+
+
+def refuse_unheard(*, detach: bool, jsonl: bool) -> None:
+    """Refuse a stream that nobody could read."""
+    if detach and jsonl:
+        raise UsageError(
+            "--jsonl writes to a terminal that --detach leaves", hint="budwood watch RUN --json follows it"
+        )
+
+
+def launch(job: Job, store: Store, *, detach: bool) -> int:
+    """Drive, and return the exit code; detached, return when the run is under way. The store is closed then."""
+    if not detach:
+        return _drive(job, store)
+    from budwood.cli.detach import Foreground
+    from budwood.cli.detach import detach as leave
+
+    store.close()
+    log = job.project.run_dir(job.run) / "driver.log"
+    side = leave(log)
+    if isinstance(side, Foreground):
+        if side.exit_code is not None:
+            sys.stderr.write(side.said)
+            return side.exit_code
+        _tell_detached(job, pid=side.pid)
+        return 0
+    with ExitStack() as stack:
+        again = stack.enter_context(job.project.open_store(job.resolved, create=True))
+        return _drive(job, again, ready=side.ready)
+
+
+def _drive(job: Job, store: Store, *, ready: object = None) -> int:
+    return drive(
+        store,
+        job.project,
+        run=job.run,
+        name=job.name,
+        opening=job.opening,
+        executor=job.project.executor(job.run, job.settings),
+        manner=job.manner,
+        ready=ready if callable(ready) else None,
+    )
+
+
+def _tell_detached(job: Job, *, pid: int) -> None:
+    click.echo(job.name)
+    click.echo(
+        f"drives in the background as pid {pid}; what it says: {job.project.run_dir(job.run) / 'driver.log'}\n"
+        f"  budwood watch {job.name}   follows it\n"
+        f"  budwood pause {job.name}   stops it\n"
+        f"  budwood logs {job.name}    shows what its tasks print",
+        err=True,
+    )

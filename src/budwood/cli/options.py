@@ -1,0 +1,58 @@
+"""Options that several commands share, so that each means the same everywhere.
+
+Knows click and the names of settings: what an option is called here, `settings` calls the same.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import click
+
+from budwood import settings as s
+from budwood.cli.looking import STORE_HELP
+from budwood.settings.layers import read_value
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+_LIMITS = (
+    click.option("--slots", type=int, metavar="N", help="How many attempts run at once; default: all cores."),
+    click.option("--strict", is_flag=True, default=None, help="When a task has failed for good, start nothing new."),
+    click.option("--budget-usd", type=float, metavar="USD", help="Pause when so much money is spent."),
+    click.option("--budget-tokens", type=int, metavar="N", help="Pause when so many tokens are spent."),
+    click.option("--budget-time", metavar="TIME", help='Pause when it was driven for so long: "90s", "8h".'),
+    click.option("--max-attempts", type=int, metavar="N", help="Pause when so many attempts were started."),
+)
+_MANNERS = (
+    click.option("--notify", metavar="CMD", help="A shell command to run when the run ends, pauses or waits."),
+    click.option("--jsonl", is_flag=True, help="Write every event as one JSON line to standard output."),
+    click.option("-q", "--quiet", is_flag=True, help="Say nothing but, in one line, what went wrong."),
+    click.option("--store", metavar="PATH", help=STORE_HELP),
+)
+_DETACH = click.option("--detach", is_flag=True, help="Go on in the background; survives a logout.")
+
+
+def limit_options(command: Command) -> Command:
+    """Add what a run is allowed."""
+    return _add(command, _LIMITS)
+
+
+def drive_options(command: Command) -> Command:
+    """Add how a drive is seen and heard of, and --detach."""
+    return _add(command, (_DETACH, *_MANNERS))
+
+
+def manner_options(command: Command) -> Command:
+    """Add how a drive is seen and heard of."""
+    return _add(command, _MANNERS)
+
+
+def _add(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def changed_fields(flags: Mapping[str, object]) -> dict[str, object]:
+    """Turn the flags that were given into fields of RunSettings, checked like any other setting."""
+    given = {name: value for name, value in flags.items() if value is not None}
+    return {s.KEYS[name].target: read_value(s.KEYS[name], value, origin=s.FLAG) for name, value in given.items()}

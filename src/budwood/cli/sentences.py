@@ -1,0 +1,123 @@
+"""Every kind of event as one readable line.
+
+Knows events. A kind without a sentence is an error of the tests, not a gap on the screen.
+"""
+
+from collections.abc import Callable
+
+from budwood._core import events as e
+from budwood._core.model import TaskId, TaskSpec
+from budwood.cli.text import one_line
+from budwood.cli.times import span
+from budwood.cli.words import counted, money, some
+
+
+def sentence(event: e.Event, about: TaskId | None = None) -> str:
+    """Tell an event; `about` is the task whose story it is, so that of many only that one is spoken of."""
+    if about is not None:
+        event = _narrowed(event, str(about))
+    return one_line(_SENTENCES[type(event)](event))
+
+
+def _narrowed(event: e.Event, about: str) -> e.Event:
+    """Leave only one task in events that are about many."""
+    match event:
+        case e.TasksAdded(tasks=tasks):
+            return e.TasksAdded(tasks=tuple(task for task in tasks if str(task.id) == about))
+        case e.PlanRevised():
+            return e.PlanRevised(
+                added=tuple(task for task in event.added if str(task.id) == about),
+                changed=tuple(task for task in event.changed if str(task.id) == about),
+                removed=tuple(task for task in event.removed if str(task) == about),
+            )
+        case _:
+            return event
+
+
+def _tasks_added(event: e.TasksAdded) -> str:
+    if len(event.tasks) == 1:
+        return f"{event.tasks[0].id} was added: {_what(event.tasks[0])}"
+    more = ", more to come" if event.more else ""
+    return f"{counted(len(event.tasks), 'task')} added: {some(task.id for task in event.tasks)}{more}"
+
+
+def _what(task: TaskSpec) -> str:
+    command = task.run if isinstance(task.run, str) else " ".join(task.run or ())
+    return command or task.description or task.prompt or "nothing to run"
+
+
+def _plan_revised(event: e.PlanRevised) -> str:
+    groups = (
+        ("added", [task.id for task in event.added]),
+        ("changed", [task.id for task in event.changed]),
+        ("removed", event.removed),
+    )
+    told = [f"{word} {some(ids)}" for word, ids in groups if ids]
+    return f"the plan was edited: {', '.join(told) or 'its lanes changed'}"
+
+
+def _settings_changed(event: e.SettingsChanged) -> str:
+    told = [f"{name} is now {getattr(event.settings, name)}" for name in event.changed]
+    return f"settings changed: {', '.join(told)}"
+
+
+def _accounted(event: e.RunAccounted) -> str:
+    return (
+        f"accounted for all {counted(event.planned, 'task')}: {event.done} done, {event.failed} failed, "
+        f"{event.skipped} skipped, {event.cancelled} cancelled, {event.adopted} adopted, "
+        f"{event.requeued} to run again, {event.not_started} not started"
+    )
+
+
+def _queued(event: e.AttemptQueued) -> str:
+    again = f", retry {event.retry}" if event.retry else ""
+    gpus = f", gpus {', '.join(event.gpus)}" if event.gpus else ""
+    return f"{event.task}: attempt {event.attempt} goes to slot {event.slot}{again}{gpus}"
+
+
+def _ended(event: e.AttemptEnded) -> str:
+    how = event.phase.value.replace("_", " ")
+    text = f"{event.task}: attempt {event.attempt} {how} after {span(event.measure.wall_s)}"
+    if event.usage.cost_usd:
+        text += f", {money(event.usage.cost_usd)}"
+    if event.error is not None:
+        text += f": {event.error.message}"
+        if not event.counts:
+            text += "; it does not count"
+        if event.error.will_retry:
+            text += f"; tried again in {span(event.backoff_s)}" if event.backoff_s else "; tried again"
+    return text
+
+
+def _cancelled(event: e.TasksCancelled) -> str:
+    return "the whole run was cancelled" if event.whole_run else f"cancelled: {some(event.tasks)}"
+
+
+def _external(event: e.External) -> str:
+    whom = "" if event.task is None else f"{event.task}: "
+    return f"{whom}decided from outside: {event.cause}" + (f" ({event.detail})" if event.detail else "")
+
+
+_SENTENCES: dict[type[e.Event], Callable[..., str]] = {
+    e.RunCreated: lambda event: f"run {event.name} was created by {event.made_by or 'somebody'}",
+    e.TasksAdded: _tasks_added,
+    e.PlanRevised: _plan_revised,
+    e.SettingsChanged: _settings_changed,
+    e.DriverStarted: lambda event: f"{event.driver} began to drive (fence {event.fence})",
+    e.DriverStopped: lambda event: f"the driver left: {event.reason}",
+    e.RunAccounted: _accounted,
+    e.AttemptQueued: _queued,
+    e.AttemptStarted: lambda event: f"{event.task}: attempt {event.attempt} runs (pid {event.pid})",
+    e.AttemptAdopted: lambda event: f"{event.task}: attempt {event.attempt} was still running and was taken over",
+    e.AttemptEnded: _ended,
+    e.TasksSkipped: lambda event: f"skipped because of {event.because}: {some(event.tasks)}",
+    e.TasksCancelled: _cancelled,
+    e.TasksRetried: lambda event: f"wanted again: {some(event.tasks)}",
+    e.RunPaused: lambda event: f"the run paused ({event.kind}): {event.reason}",
+    e.RunWaiting: lambda event: f"the run waits: {event.reason}",
+    e.RunResumed: lambda event: "the run goes on",
+    e.RunEnded: lambda event: "the run was given up" if event.cancelled else "every task has ended",
+    e.External: _external,
+    e.RequestTaken: lambda event: f"request {event.request}: {event.kind}: {event.detail or 'done'}",
+    e.RequestRefused: lambda event: f"request {event.request}: {event.kind}: refused: {event.reason}",
+}

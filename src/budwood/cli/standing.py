@@ -1,0 +1,117 @@
+"""Where one run stands, on one screen: what `status` shows, and the shapes of its JSON.
+
+Knows state and reasons. Must not read a clock or a store.
+"""
+
+import shlex
+
+from msgspec import Struct
+
+from budwood._core.model import ENDED_RUN, AttemptPhase, RunPhase, TaskId, TaskPhase
+from budwood._core.state import RunState, TaskState
+from budwood.cli.reasons import Scene, held_back
+from budwood.cli.times import iso
+
+MOST = 20
+"""So many tasks that wait or failed are listed; `show` has all."""
+
+
+class OpenAttempt(Struct, frozen=True, kw_only=True):
+    """An attempt that runs or is about to."""
+
+    task: TaskId
+    attempt: int
+    phase: AttemptPhase
+    slot: int
+    pid: int | None
+    started_at: str | None
+    elapsed_s: float
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """A task that is ready, and why it does not run."""
+
+    task: TaskId
+    reason: str
+
+
+class Failure(Struct, frozen=True, kw_only=True):
+    """A task that failed, and its last error."""
+
+    task: TaskId
+    type: str
+    message: str
+    attempts: int
+
+
+class Budget(Struct, frozen=True, kw_only=True):
+    """What may be used, was used, and is set aside for what runs; no limit, nothing left to tell."""
+
+    limit: float | None
+    spent: float
+    reserved: float
+    left: float | None
+
+
+def open_attempts(state: RunState, now_ms: int) -> list[OpenAttempt]:
+    """List the open attempts by slot."""
+    found = [_open_attempt(task, now_ms) for task in state.open.values()]
+    return sorted(found, key=lambda attempt: attempt.slot)
+
+
+def waiting(scene: Scene) -> list[Waiting]:
+    """List what is ready, in the order in which it would start."""
+    ready = sorted((task for task in scene.state.tasks if task.phase is TaskPhase.READY), key=lambda task: task.rank)
+    return [Waiting(task=task.spec.id, reason=held_back(scene, task).text) for task in ready[:MOST]]
+
+
+def failures(scene: Scene) -> list[Failure]:
+    """List what failed."""
+    failed = [task for task in scene.state.tasks if task.phase is TaskPhase.FAILED and not task.removed]
+    return [_failure(scene, task) for task in failed[:MOST]]
+
+
+def budgets(state: RunState, now_ms: int) -> dict[str, Budget]:
+    """Tell of every budget how much of it is left."""
+    limits, spent = state.settings, state.spending
+    return {
+        "usd": _budget(limits.budget_usd, round(spent.cost_usd, 6), round(spent.reserved_usd, 6)),
+        "tokens": _budget(limits.budget_tokens, spent.tokens, spent.reserved_tokens),
+        "attempts": _budget(limits.max_attempts, spent.attempts, 0),
+        "time_s": _budget(limits.budget_time_s, round(state.driven_until(now_ms), 1), 0),
+    }
+
+
+def next_command(scene: Scene) -> str | None:
+    """Name the one command that helps this run on, if there is one."""
+    state = scene.state
+    name = shlex.quote(state.name)
+    if state.phase is RunPhase.PAUSED or (state.phase not in ENDED_RUN and scene.driver is None):
+        return f"budwood resume {name}"
+    return f"budwood why {name}" if state.counts[TaskPhase.FAILED] else None
+
+
+def _open_attempt(task: TaskState, now_ms: int) -> OpenAttempt:
+    attempt = task.attempt
+    assert attempt is not None
+    since = attempt.started_at_ms or attempt.queued_at_ms
+    return OpenAttempt(
+        task=task.spec.id,
+        attempt=attempt.number,
+        phase=attempt.phase,
+        slot=attempt.slot,
+        pid=attempt.pid,
+        started_at=iso(attempt.started_at_ms),
+        elapsed_s=round(max(0, now_ms - since) / 1000, 3),
+    )
+
+
+def _failure(scene: Scene, task: TaskState) -> Failure:
+    error = scene.error_of(task)
+    kind, message = (task.error_type, "") if error is None else (error.type, error.message)
+    return Failure(task=task.spec.id, type=kind, message=message, attempts=task.attempts)
+
+
+def _budget(limit: float | None, spent: float, reserved: float) -> Budget:
+    left = None if limit is None else max(0, round(limit - spent - reserved, 6))
+    return Budget(limit=limit, spent=spent, reserved=reserved, left=left)

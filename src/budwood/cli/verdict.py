@@ -1,0 +1,108 @@
+"""A verdict in words: one line, then what failed and why, then one thing to do next.
+
+Knows the verdict and the store's rows. Must not decide: the exit code is the engine's.
+"""
+
+import shlex
+from collections.abc import Iterator
+
+from budwood._core.model import RunPhase, TaskId
+from budwood._core.state import RunState
+from budwood.cli.text import one_line
+from budwood.cli.times import span
+from budwood.cli.view.lines import logs_command
+from budwood.cli.words import counted, money, some
+from budwood.engine import Exit, Verdict
+from budwood.stores import Store
+
+_SHOWN_FAILURES = 10
+_COUNTED = ("done", "failed", "skipped", "cancelled")
+_CAUSES = {
+    "timeout": "time-out",
+    "memory": "memory kill",
+    "pause": "pause",
+    "cancel": "cancel request",
+    "retry": "retry request",
+    "budget": "spent budget",
+    "breaker": "open breaker",
+    "strict": "strict stop",
+    "disk_full": "full disk",
+    "io": "input or output error",
+}
+
+
+def verdict_lines(verdict: Verdict, state: RunState, store: Store, *, hint: str = "") -> Iterator[str]:
+    """Say where a run stands and what can be done about it; `hint` comes after what the verdict itself suggests."""
+    yield headline(verdict)
+    if verdict.running:
+        word = "goes" if len(verdict.running) == 1 else "go"
+        yield f"  {counted(len(verdict.running), 'task')} {word} on without a driver: {some(verdict.running)}"
+    for task in verdict.failed[:_SHOWN_FAILURES]:
+        yield f"  failed  {one_line(str(task))}  {_why(task, state, store)}  {logs_command(verdict.name, task)}"
+    if len(verdict.failed) > _SHOWN_FAILURES:
+        yield f"  and {len(verdict.failed) - _SHOWN_FAILURES} more failed: budwood show {verdict.name}"
+    if verdict.externals:
+        yield f"outside the determinism promise: {_externals(verdict)}"
+    hints = [text for text in (_hint(verdict), hint) if text]
+    if hints:
+        yield ""
+        yield f"hint: {'; '.join(hints)}"
+
+
+def headline(verdict: Verdict) -> str:
+    """Sum a run up in one line."""
+    parts = [f"{verdict.counts[word]} {word}" for word in _COUNTED if verdict.counts[word]] or ["0 done"]
+    if verdict.counts["done"] < verdict.tasks:
+        parts[-1] += f" of {verdict.tasks}"
+    text = f"{verdict.name}: {_state(verdict)}{', '.join(parts)} in {span(verdict.driven_s)}"
+    text += f", {counted(verdict.attempts, 'attempt')}"
+    if verdict.cost_usd:
+        text += f", {money(verdict.cost_usd)}"
+    if verdict.tokens:
+        text += f", {verdict.tokens} tokens"
+    return text
+
+
+def _state(verdict: Verdict) -> str:
+    if verdict.exit_code == Exit.INTERRUPTED:
+        return "interrupted; "
+    if verdict.phase is RunPhase.PAUSED:
+        return f"paused ({one_line(verdict.reason)}); "
+    return "cancelled; " if verdict.phase is RunPhase.CANCELLED else ""
+
+
+def _why(task: TaskId, state: RunState, store: Store) -> str:
+    attempts = store.attempts(state.id, state.task(task).number)
+    error = attempts[-1].error if attempts else None
+    return "no attempt" if error is None else one_line(error.message)
+
+
+def _externals(verdict: Verdict) -> str:
+    tally: dict[str, int] = {}
+    for cause, number in verdict.externals.items():
+        kind = cause.partition(" ")[0]
+        tally[kind] = tally.get(kind, 0) + number
+    return ", ".join(counted(number, _CAUSES.get(kind, kind)) for kind, number in tally.items())
+
+
+def _hint(verdict: Verdict) -> str:
+    name = shlex.quote(verdict.name)
+    if verdict.exit_code == Exit.INTERRUPTED:
+        return f"budwood resume {name}"
+    if verdict.phase is RunPhase.PAUSED:
+        return f"budwood resume {name}" + (f" {_more(verdict)}" if verdict.exit_code == Exit.BUDGET else "")
+    if verdict.failed or verdict.counts["cancelled"]:
+        return f"budwood retry {name} tries again what did not succeed"
+    return ""
+
+
+def _more(verdict: Verdict) -> str:
+    """Name the flag that raises what was spent."""
+    for word, flag in (
+        ("attempts", "--max-attempts N"),
+        ("tokens", "--budget-tokens N"),
+        ("time", "--budget-time TIME"),
+    ):
+        if word in verdict.reason:
+            return flag
+    return "--budget-usd N"

@@ -1,0 +1,32 @@
+"""What every view can do.
+
+Knows news and their sum. Must not know the driver.
+"""
+
+from abc import ABC, abstractmethod
+
+from budwood.cli.view.feed import News
+from budwood.cli.view.summary import Summary
+
+
+class View(ABC):
+    """Shows a run while it is driven."""
+
+    tick_s: float | None = None
+    """How often `draw` wants to be called while nothing happens; None is not at all."""
+
+    @abstractmethod
+    def take(self, news: News, summary: Summary) -> None:
+        """Show one commit; the summary has it already."""
+
+    def draw(self, summary: Summary) -> None:
+        """Show what is pending, and how time passes."""
+        return
+
+    @abstractmethod
+    def say(self, text: str) -> None:
+        """Tell something that is no event, such as what a stop waits for."""
+
+    def close(self) -> None:
+        """Leave the screen in order; what follows is the verdict."""
+        return

@@ -1,0 +1,137 @@
+"""Processes, not threads, that want the same thing at once; and processes that are killed in the middle."""
+
+from pathlib import Path
+
+import pytest
+from tests.support.scripts import hear, say, scripts
+
+from budwood.stores.sqlite import SqliteStore
+from budwood.testing import samples
+from budwood.testing.store_world import RUN
+
+RACERS = 8
+
+DRIVE = """
+import sys
+from pathlib import Path
+from budwood.errors import LeaseHeld
+from budwood.stores.sqlite import SqliteStore
+from budwood.testing import samples
+from budwood.testing.store_world import RUN
+
+with SqliteStore(Path(sys.argv[1])) as store:
+    print("ready", flush=True)
+    for line in sys.stdin:
+        if line == "drop\\n":
+            if lease: store.release(lease)
+            print("dropped", flush=True)
+            continue
+        try:
+            lease = store.acquire(RUN, f"racer {sys.argv[2]}")
+            store.append(lease, samples.note(RUN, sum(1 for _ in store.read(RUN))))
+            print(lease.fence, flush=True)
+        except LeaseHeld as error:
+            lease = None
+            print("held by", error.holder, flush=True)
+"""
+
+CREATE = """
+import sys
+from pathlib import Path
+from budwood.stores.sqlite import SqliteStore
+
+print("ready", flush=True)
+sys.stdin.readline()
+with SqliteStore(Path(sys.argv[1])) as store:
+    claim = store.claim(f"run-{sys.argv[2]}", name="night", source="/plan.toml", fresh=False)
+    print(claim.run, claim.created, flush=True)
+"""
+
+WRITE_FOR_EVER = """
+import sys
+from pathlib import Path
+from budwood.stores.sqlite import SqliteStore
+from budwood.testing import samples
+from budwood.testing.store_world import RUN
+
+store = SqliteStore(Path(sys.argv[1]))
+lease = store.acquire(RUN, f"writer {sys.argv[2]}")
+last = sum(1 for _ in store.read(RUN))
+while True:
+    store.append(lease, samples.turn(RUN, last, ended=0, begun=1, log=b"x" * 3000))
+    last += 3
+    print(last, flush=True)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A store with one run."""
+    with SqliteStore(tmp_path / "store.db") as store:
+        store.claim(RUN, name="night", source="/plan.toml", fresh=False)
+    return tmp_path / "store.db"
+
+
+@pytest.mark.timeout(300)
+def test_of_eight_processes_that_want_to_drive_one_run_exactly_one_does(path: Path, torture: bool) -> None:
+    last_fence = 0
+    rounds = 200 if torture else 20
+    with scripts(RACERS, DRIVE, [str(path)]) as racers:
+        assert [hear(racer) for racer in racers] == ["ready"] * RACERS
+        for _ in range(rounds):
+            for racer in racers:
+                say(racer, "go")
+            answers = [hear(racer) for racer in racers]
+            winners = [number for number, answer in enumerate(answers) if answer.isdigit()]
+            assert len(winners) == 1, answers
+            assert answers.count(f"held by racer {winners[0]}") == RACERS - 1, answers
+            assert int(answers[winners[0]]) == last_fence + 1
+            last_fence += 1
+            for racer in racers:
+                say(racer, "drop")
+            assert [hear(racer) for racer in racers] == ["dropped"] * RACERS
+    with SqliteStore(path) as store:
+        assert len(list(store.read(RUN))) == rounds
+        assert store.check() == []
+
+
+def test_eight_processes_that_make_the_store_at_once_make_one_with_one_run(tmp_path: Path) -> None:
+    for attempt in range(3):
+        path = tmp_path / f"new-{attempt}" / "store.db"
+        with scripts(RACERS, CREATE, [str(path)]) as racers:
+            assert [hear(racer) for racer in racers] == ["ready"] * RACERS
+            for racer in racers:
+                say(racer, "go")
+            answers = [hear(racer).split() for racer in racers]
+        assert len({run for run, _ in answers}) == 1
+        assert [created for _, created in answers].count("True") == 1
+
+
+def test_a_writer_killed_at_any_point_leaves_whole_commits_and_all_that_it_had_confirmed(
+    path: Path, torture: bool
+) -> None:
+    confirmed = 0
+    for number in range(40 if torture else 6):
+        with scripts(1, WRITE_FOR_EVER, [str(path)]) as [writer]:
+            for _ in range(1 + 7 * number % 23):
+                confirmed = int(hear(writer))
+            writer.kill()
+            rest, _ = writer.communicate()
+            confirmed = int(rest.split()[-1]) if rest.split() and rest.endswith("\n") else confirmed
+        with SqliteStore(path) as store:
+            assert store.holder(RUN) is None
+            found = sum(1 for _ in store.read(RUN))
+            assert found in (confirmed, confirmed + 3)
+            assert store.runs()[0].last_event == found
+            assert store.check() == []
+
+
+def test_a_killed_driver_is_succeeded_at_once_and_named_before(path: Path) -> None:
+    with scripts(1, WRITE_FOR_EVER, [str(path)]) as [writer], SqliteStore(path) as store:
+        hear(writer)
+        assert store.holder(RUN) == "writer 0"
+        writer.kill()
+        writer.communicate()
+        assert store.holder(RUN) is None
+        lease = store.acquire(RUN, "the next")
+        store.append(lease, samples.note(RUN, store.runs()[0].last_event))
