@@ -83,7 +83,9 @@ def chains() -> Workload:
     lengths = [[chance.uniform(0.02, 0.2) for _ in range(10)] for _ in range(10)]
     commands = [f"sleep {length:.3f}" for chain in lengths for length in chain]
     after = [[] if n % 10 == 0 else [n - 1] for n in range(100)]
-    return Workload("10 chains of 10 sleeps, 10 slots", 10, commands, after, ideal_s=max(sum(chain) for chain in lengths))
+    return Workload(
+        "10 chains of 10 sleeps, 10 slots", 10, commands, after, ideal_s=max(sum(chain) for chain in lengths)
+    )
 
 
 def run_budwood(work: Workload, folder: Path) -> list[str]:

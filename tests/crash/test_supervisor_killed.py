@@ -103,7 +103,14 @@ def test_attempts_alive_at_the_drivers_death_are_adopted_not_restarted(tmp_path:
 
 
 def _kill_driver_when_begun(factory: str, scene: Scene, *, count: int) -> None:
-    command = [sys.executable, "-m", "tests.support.victim", f"tests.crash.test_supervisor_killed:{factory}", str(scene.root), "-1"]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.support.victim",
+        f"tests.crash.test_supervisor_killed:{factory}",
+        str(scene.root),
+        "-1",
+    ]
     victim = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 20
     while len(scene.effects()) < count and time.monotonic() < deadline:

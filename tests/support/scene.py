@@ -102,7 +102,7 @@ def thirty_tasks() -> list[TaskSpec]:
         after = tuple(m for m in (n - 3, n - 7) if m >= 0 and n % 5 != 0)
         command = "true"
         if n % 4 == 1:  # decided by the seed of each try, so by nothing that a crash could change
-            command = "[ $((BUDWOOD_SEED % 3)) -ne 0 ]"
+            command = "[ $((BUDWOOD_ATTEMPT_SEED % 3)) -ne 0 ]"
         if n in (22, 26):
             command = "exit 3"
         if n % 6 == 0:

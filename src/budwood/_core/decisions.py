@@ -29,7 +29,7 @@ def decision_lines(state: RunState) -> Iterator[bytes]:
 
 
 def task_seed(state: RunState, task: TaskState, retry: int) -> int:
-    """Return the seed that one try at a task gets as BUDWOOD_SEED."""
+    """Return the seed that one try at a task gets as BUDWOOD_ATTEMPT_SEED."""
     return derive(state.settings.seed, task.key, retry=retry, purpose="task")
 
 

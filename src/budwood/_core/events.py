@@ -326,4 +326,10 @@ def as_json(recorded: Recorded) -> dict[str, Any]:
     """Give the event the one public shape that streams, callbacks and exports share."""
     body: dict[str, Any] = msgspec.json.decode(_ENCODER.encode(recorded.event))
     kind = body.pop("type")
-    return {"number": recorded.number, "at_ms": recorded.at_ms, "event": kind, "version": recorded.event.version, **body}
+    return {
+        "number": recorded.number,
+        "at_ms": recorded.at_ms,
+        "event": kind,
+        "version": recorded.event.version,
+        **body,
+    }

@@ -58,7 +58,9 @@ def run_row(state: RunState) -> RunRow:
 
 def _task_row(task: TaskState) -> TaskRow:
     spec = task.spec
-    command = "" if spec.run is None else spec.run if isinstance(spec.run, str) else msgspec.json.encode(spec.run).decode()
+    command = (
+        "" if spec.run is None else spec.run if isinstance(spec.run, str) else msgspec.json.encode(spec.run).decode()
+    )
     return TaskRow(
         number=task.number,
         id=spec.id,

@@ -64,6 +64,8 @@ def story_lines(events: Iterable[Recorded], ids: Iterable[TaskId]) -> list[str]:
     lines = []
     for recorded in told[-20:]:
         body = as_json(recorded)
-        rest = " ".join(f"{name}={value}" for name, value in body.items() if name not in ("number", "at_ms", "event", "version"))
+        rest = " ".join(
+            f"{name}={value}" for name, value in body.items() if name not in ("number", "at_ms", "event", "version")
+        )
         lines.append(f"{recorded.number} {body['event']} {rest[:160]}")
     return lines

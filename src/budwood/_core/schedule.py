@@ -68,7 +68,9 @@ def has_budget(state: RunState, task: TaskState) -> bool:
     tokens = spent.tokens + spent.reserved_tokens
     return (
         (limits.max_attempts is None or spent.attempts < limits.max_attempts)
-        and (limits.budget_usd is None or (usd < limits.budget_usd and usd + task.spec.reserve_usd <= limits.budget_usd))
+        and (
+            limits.budget_usd is None or (usd < limits.budget_usd and usd + task.spec.reserve_usd <= limits.budget_usd)
+        )
         and (
             limits.budget_tokens is None
             or (tokens < limits.budget_tokens and tokens + task.spec.reserve_tokens <= limits.budget_tokens)
@@ -128,7 +130,11 @@ def _held_by(state: RunState, task: TaskState) -> str | None:
     if not (spec.cpus or spec.gpus):
         return None
     first = _first_parked(state, _MACHINE)
-    if (first is not None and first < task.rank) or held.cpus + spec.cpus > state.settings.cpus or spec.gpus > len(_free_gpus(state)):
+    if (
+        (first is not None and first < task.rank)
+        or held.cpus + spec.cpus > state.settings.cpus
+        or spec.gpus > len(_free_gpus(state))
+    ):
         return _MACHINE
     return None
 

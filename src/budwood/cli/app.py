@@ -62,7 +62,9 @@ class Commands(click.Group):
         command: click.Command = module.command
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in NAMES and not name.startswith("-"):
             meant = GUESSES.get(name) or nearest(name, NAMES)
@@ -119,7 +121,9 @@ def _run() -> int:
         return 0
     except Exception:
         traceback.print_exc()
-        return _tell("this is a bug in budwood; what was recorded is safe", "budwood store verify checks it", INTERNAL_ERROR)
+        return _tell(
+            "this is a bug in budwood; what was recorded is safe", "budwood store verify checks it", INTERNAL_ERROR
+        )
 
 
 def _tell(message: str, hint: str | None, code: int) -> int:

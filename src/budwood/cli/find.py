@@ -24,7 +24,9 @@ def find_run(store: Store, given: str) -> RunRow:
         if found:
             raise NoSuchId(f"{given!r} could be {_some(found)}", hint="write more of it")
     meant = nearest(given, [run.name for run in runs])
-    raise NoSuchId(f"there is no run {given!r}", hint=f"did you mean {meant}?" if meant else "budwood ls lists the runs")
+    raise NoSuchId(
+        f"there is no run {given!r}", hint=f"did you mean {meant}?" if meant else "budwood ls lists the runs"
+    )
 
 
 def newest_of(store: Store, source: str) -> RunRow | None:

@@ -118,7 +118,9 @@ def holder() -> str:
 
 def this_machine() -> s.Machine:
     """Count what this machine lets us use."""
-    return s.Machine(cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, gpus=_gpus())
+    return s.Machine(
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, gpus=_gpus()
+    )
 
 
 def _gpus() -> tuple[str, ...]:

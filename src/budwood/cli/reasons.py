@@ -112,7 +112,7 @@ def _run_stopped(scene: Scene) -> Reason | None:
 def _blocked(scene: Scene, task: TaskState) -> Iterator[Reason]:
     state = scene.state
     direct = [state.tasks[n] for n in state.hard[task.number] if state.tasks[n].phase is not TaskPhase.DONE]
-    yield Reason(kind="dependencies", text=f"it comes after {some(each.spec.id for each in direct)}")
+    yield Reason(kind="dependencies", text=f"it waits for {some(each.spec.id for each in direct)}")
     roots = _roots(state, task)
     for root in roots[:_MOST]:
         yield _about(root, why_task(scene, root)[0])

@@ -30,7 +30,15 @@ def account(state: RunState, found: Mapping[str, Recovered], *, open_before: int
         not_started=counts[TaskPhase.BLOCKED] + counts[TaskPhase.READY] - lost,
         planned=state.planned,
     )
-    parts = (accounted.done, accounted.failed, accounted.skipped, accounted.cancelled, adopted, requeued, accounted.not_started)
+    parts = (
+        accounted.done,
+        accounted.failed,
+        accounted.skipped,
+        accounted.cancelled,
+        adopted,
+        requeued,
+        accounted.not_started,
+    )
     if sum(parts) != accounted.planned or len(found) != open_before:
         raise InternalError(
             f"run {state.name}: {sum(parts)} of {accounted.planned} tasks and {len(found)} of {open_before} open attempts are "

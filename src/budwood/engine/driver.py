@@ -89,7 +89,9 @@ class Driver:
                 self._run_loop()
                 self._loop.forget(bell.fileno())
             interrupted = self._stopping and state.phase not in ENDED_RUN
-            self._journal.record(DriverStopped(reason=self._leaving or ("asked to stop" if interrupted else state.phase.value)))
+            self._journal.record(
+                DriverStopped(reason=self._leaving or ("asked to stop" if interrupted else state.phase.value))
+            )
             self._commit()
             return reach_verdict(state, interrupted=interrupted)
         finally:

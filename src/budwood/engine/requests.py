@@ -94,7 +94,9 @@ def _retry(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
             raise _Refusal(f"run {state.name} has no failed, cancelled or skipped task")
     for task in tasks:
         if task.phase not in _WANTED_AGAIN:
-            raise _Refusal(f"task {task.spec.id} is {task.phase.value}; only what failed, was cancelled or skipped can be retried")
+            raise _Refusal(
+                f"task {task.spec.id} is {task.phase.value}; only what failed, was cancelled or skipped can be retried"
+            )
     ids = tuple(state.tasks[number].spec.id for number in _with_relatives(state, tasks))
     events: list[Event] = [External(cause="retry", task=task.spec.id) for task in tasks]
     events.append(TasksRetried(tasks=ids))

@@ -28,7 +28,7 @@ def make_work(state: RunState, task: TaskState) -> Work:
         "BUDWOOD_TASK": str(spec.id),
         "BUDWOOD_ATTEMPT": str(attempt.number),
         "BUDWOOD_WORKSPACE": state.cwd,
-        "BUDWOOD_SEED": str(task_seed(state, task, attempt.retry)),
+        "BUDWOOD_ATTEMPT_SEED": str(task_seed(state, task, attempt.retry)),
     }
     if settings.gpus:  # a task that asked for none sees none
         env["CUDA_VISIBLE_DEVICES"] = ",".join(attempt.gpus)

@@ -290,5 +290,15 @@ _MACHINE = (
 KEYS: dict[str, Key] = {key.name: key for key in (*_RUN, *_TASK, *_MACHINE)}
 """Every setting, in the order in which it is shown."""
 
-NOT_SETTINGS = frozenset({"BUDWOOD_RUN", "BUDWOOD_TASK", "BUDWOOD_ATTEMPT", "BUDWOOD_WORKSPACE", "BUDWOOD_MARK"})
+NOT_SETTINGS = frozenset(
+    {
+        "BUDWOOD_RUN",
+        "BUDWOOD_TASK",
+        "BUDWOOD_ATTEMPT",
+        "BUDWOOD_WORKSPACE",
+        "BUDWOOD_ATTEMPT_SEED",
+        "BUDWOOD_MARK",
+        "BUDWOOD_USAGE",
+    }
+)
 """Variables that budwood gives to attempts; a run inside a run finds them in its environment."""

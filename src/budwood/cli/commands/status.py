@@ -38,12 +38,11 @@ def command(run: str, as_json: bool, where: str | None) -> None:
     with looking(where) as (_, store):
         row = find_run(store, run)
         scene = scene_of(store, row)
-        shape = _shape(scene, row)
-    if as_json:
-        write_json(shape)
-        return
-    _write_head(scene, row)
-    _write_lists(scene)
+        if as_json:
+            write_json(_shape(scene, row))
+            return
+        _write_head(scene, row)
+        _write_lists(scene)
     follows = next_command(scene)
     if follows is not None:
         note(f"\nhint: {follows}")

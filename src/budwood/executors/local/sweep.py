@@ -56,7 +56,9 @@ class Sweeper:
         self._loop.watch(stdout.fileno(), readable)
 
     def _begin(self, mark: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([str(self._binary), "sweep", "--mark", mark], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        return subprocess.Popen(
+            [str(self._binary), "sweep", "--mark", mark], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
+        )
 
 
 def _read(text: bytes) -> Swept:
