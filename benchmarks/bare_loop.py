@@ -1,14 +1,15 @@
-"""The least that anything in Python can do: start each command with posix_spawn as soon as what it needs is over. No durability, no isolation."""
+"""The least that Python can do: posix_spawn each command as soon as what it needs is over. Nothing durable."""
 
 import json
 import os
 import sys
 from collections import deque
+from pathlib import Path
 
 
 def main() -> None:
     """Run `[slots, commands, after]` from a JSON file."""
-    slots, commands, after = json.loads(open(sys.argv[1]).read())
+    slots, commands, after = json.loads(Path(sys.argv[1]).read_text())
     waiting = [len(needs) for needs in after]
     dependants: list[list[int]] = [[] for _ in commands]
     for task, needs in enumerate(after):

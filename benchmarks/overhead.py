@@ -2,9 +2,10 @@
 
     .venv/bin/python benchmarks/overhead.py [--rounds 7] [--only noop,layers,sleeps,chains] [--json FILE]
 
-Every tool runs every workload in turn, round after round, so that a noisy minute hits all of them; the figures are medians, and ratios of medians.
-Start-up (a run of one task) is measured in the same rounds and taken off where it says so. budwood runs as shipped: its installed command, SQLite
-with full durability, one supervisor per slot, a fresh store each time.
+Every tool runs every workload in turn, round after round, so that a noisy minute hits all of them; the figures are
+medians, and ratios of medians. Start-up (a run of one task) is measured in the same rounds and taken off where it
+says so. budwood runs as shipped: its installed command, SQLite with full durability, one supervisor per slot, a fresh
+store each time.
 """
 
 import argparse
@@ -106,7 +107,7 @@ def run_ninja(work: Workload, folder: Path) -> list[str]:
 
 
 def run_make(work: Workload, folder: Path) -> list[str]:
-    """Write a Makefile; return the command. make runs simple commands without a shell; the colon makes it use one, as the others do."""
+    """Write a Makefile; return the command. The colon makes make use a shell for each command, as the others do."""
     names = [f"t{n}" for n in range(len(work.commands))]
     lines = [f".PHONY: all {' '.join(names)}", f"all: {' '.join(names)}"]
     for n, command in enumerate(work.commands):

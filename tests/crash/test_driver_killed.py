@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from tests.crash.scenes import thirty
 from tests.support.scene import REPOSITORY, check_nothing_lost, drive_and_die
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
 from tests.crash.scenes import thirty
 from tests.support.scene import Scene, check_nothing_lost
 

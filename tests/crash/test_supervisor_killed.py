@@ -1,4 +1,4 @@
-"""Supervisors and grandchildren killed with -9: the attempt is abandoned, nothing of it survives, and the decisions are the same."""
+"""Supervisors and grandchildren killed with -9: nothing of the attempt survives, and the decisions are the same."""
 
 import json
 import os
@@ -11,11 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.support.scene import REPOSITORY, Scene, check_nothing_lost, drive_and_die, said, survivors
 
 from budwood._core.events import AttemptAdopted, AttemptStarted, Recorded
 from budwood._core.model import AttemptPhase, RunSettings, TaskPhase, TaskSpec
 from budwood._core.state import RunState
-from tests.support.scene import REPOSITORY, Scene, check_nothing_lost, drive_and_die, said, survivors
 
 pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
 

@@ -1,7 +1,7 @@
 """A run in a directory of its own, driven in this process or in another one that dies on cue.
 
-Knows engine, SQLite store and local executor as a user has them. Its tasks leave one line per attempt in a file, so that what really ran can be
-compared with what the store says.
+Knows engine, SQLite store and local executor as a user has them. Its tasks leave one line per attempt in a file, so
+that what really ran can be compared with what the store says.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ from budwood.stores import Store, open_store
 REPOSITORY = Path(__file__).resolve().parents[2]
 RUNTIME = Path(f"/tmp/budwood-test-{os.geteuid()}")
 RUN = "crash"
+SETTINGS = RunSettings(slots=4, seed=7, backoff_s=0.01, grace_s=1.0)
 _SAY = 'echo "$BUDWOOD_TASK $BUDWOOD_ATTEMPT" >> effects'
 
 
@@ -36,7 +37,7 @@ class Scene:
     root: Path
     tasks: Sequence[TaskSpec]
     lanes: Sequence[LaneSpec] = ()
-    settings: RunSettings = RunSettings(slots=4, seed=7, backoff_s=0.01, grace_s=1.0)
+    settings: RunSettings = SETTINGS
 
     @property
     def run_id(self) -> str:
@@ -125,7 +126,7 @@ LANES = (LaneSpec(id="a"),)
 
 
 def check_nothing_lost(scene: Scene, *, abandoned: int | None = 0) -> None:
-    """Prove that what ran and what is recorded agree: nothing lost, nothing run or counted twice, nothing left running."""
+    """Prove that what ran and what is recorded agree: nothing lost, run twice, counted twice or left running."""
     effects = scene.effects()
     twice = {key: count for key, count in effects.items() if count != 1}
     assert not twice, f"ran more than once: {twice}"
@@ -162,6 +163,6 @@ def survivors(scene: Scene) -> list[str]:
 
 
 def drive_and_die(scene_factory: str, root: Path, *, at: int, timeout_s: float = 60) -> int:
-    """Drive the scene in another process that kills itself at the given probe point; return its exit code (-9 when it died)."""
+    """Drive the scene in another process that kills itself at a probe point; return its exit code (-9 if it died)."""
     command = [sys.executable, "-m", "tests.support.victim", scene_factory, str(root), str(at)]
     return subprocess.run(command, cwd=REPOSITORY, timeout=timeout_s, check=False).returncode

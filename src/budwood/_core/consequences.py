@@ -1,7 +1,7 @@
 """What follows from an event by rule, as further events of the same commit.
 
-A failure skips what depends on it, by name; a spent budget or a row of set-up faults pauses; the last end ends the run. Pure. On replay these
-events come from the log like all others, so a changed rule never rewrites the past.
+A failure skips what depends on it, by name; a spent budget or a row of set-up faults pauses; the last end ends the
+run. Pure. On replay these events come from the log like all others, so a changed rule never rewrites the past.
 """
 
 from collections.abc import Iterable
@@ -68,7 +68,8 @@ def _pauses(state: RunState, task: TaskState, event: AttemptEnded) -> Iterable[E
     if event.error.type in ENVIRONMENT:
         yield RunPaused(kind="disk", reason=f"task {event.task}: {event.error.message}")
     elif event.error.type in SETUP and task.phase is TaskPhase.FAILED and _breaker_opens(state, task):
-        text = f"{state.settings.breaker} tasks in a row could not even begin; last, task {event.task}: {event.error.message}"
+        many, last = state.settings.breaker, f"task {event.task}: {event.error.message}"
+        text = f"{many} tasks in a row could not even begin; last, {last}"
         yield External(cause="breaker", detail=text)
         yield RunPaused(kind="breaker", reason=text)
 
@@ -119,7 +120,7 @@ def _skip_dependants(state: RunState, causes: Iterable[TaskState]) -> list[Event
 
 
 def at_rest(state: RunState, now_ms: int) -> list[Event]:
-    """Say what follows when nothing more was started in this turn: the run's end, or a pause because a budget is spent."""
+    """Say what follows when nothing more can start in this turn: the run's end, a spent budget, a wait."""
     if state.phase in ENDED_RUN or state.arriving:
         return []
     if not state.open and state.all_ended:

@@ -1,7 +1,7 @@
-"""The decision log: one canonical line per task, in task order, of everything that was decided and nothing that merely happened.
+"""The decision log: one canonical line per task, in task order, of what was decided and nothing that merely happened.
 
-No times, costs, attempt ids, slots or commit ids: two runs with the same seed and the same answers have the same bytes, at any number of slots and
-through any crash.
+No times, costs, attempt ids, slots or commit ids: two runs with the same seed and the same answers have the same
+bytes, at any number of slots and through any crash.
 """
 
 from collections.abc import Iterator

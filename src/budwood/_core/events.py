@@ -1,7 +1,7 @@
 """The facts that a run is made of: one frozen struct per kind, each with a version.
 
-State is the fold of these, so a kind is never changed in place: a new version is added, and `UPGRADES` brings stored bodies of the old
-one up to date on reading. Knows the model. Must not know how or where events are kept.
+State is the fold of these, so a kind is never changed in place: a new version is added, and `UPGRADES` brings stored
+bodies of the old one up to date on reading. Knows the model. Must not know how or where events are kept.
 """
 
 from collections.abc import Callable, Mapping

@@ -63,7 +63,7 @@ def _error(task: TaskState, outcome: Outcome, *, will_retry: bool) -> AttemptErr
 
 
 def _backoff_s(state: RunState, task: TaskState) -> float:
-    """Double with each try, between half and one and a half of that, so that tasks that failed together do not return together."""
+    """Double with each try, give or take a half, so that tasks that failed together do not return together."""
     base = state.settings.backoff_s * 2.0 ** min(task.tries, 30)
     jitter = 0.5 + fraction(state.settings.seed, task.key, retry=task.tries, purpose="back-off")
     return round(min(base, MAX_BACKOFF_S) * jitter, 3)

@@ -1,7 +1,7 @@
 """A task's key: what it is, and what it stands on.
 
-Two tasks with one key would do the same work on the same inputs, so a completion under a key is never run again. Scheduling wishes
-(priority, limits, lane, retries) are not part of it: changing them repeats nothing.
+Two tasks with one key would do the same work on the same inputs, so a completion under a key is never run again.
+Scheduling wishes (priority, limits, lane, retries) are not part of it: changing them repeats nothing.
 """
 
 import hashlib

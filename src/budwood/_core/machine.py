@@ -1,7 +1,7 @@
 """The state machine: an event goes in, state changes, commands come out. Nothing else ever changes a run's state.
 
-`handle` is a function of state and event alone, so that folding the same events gives the same state on any machine. Knows the tables in
-`moves`; must not do I/O, read a clock or choose what to start (that is `schedule`).
+`handle` is a function of state and event alone, so that folding the same events gives the same state on any machine.
+Knows the tables in `moves`; must not do I/O, read a clock or choose what to start (that is `schedule`).
 """
 
 from collections.abc import Callable, Iterable

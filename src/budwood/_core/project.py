@@ -94,7 +94,7 @@ def _open_row(task: TaskState, attempt: AttemptState) -> AttemptRow:
 
 
 def ended_row(task: TaskState, event: AttemptEnded, *, at_ms: int) -> AttemptRow:
-    """Describe an attempt that just ended; made at once, because the task may have its next attempt before the commit."""
+    """Describe an attempt that just ended; at once, because the task may have its next one before the commit."""
     assert task.attempt is not None
     attempt, measure = task.attempt, event.measure
     return AttemptRow(

@@ -1,6 +1,7 @@
 """How tasks join a run, and what an edited plan means for one.
 
-Called by the machine only. Numbers are for ever: a task that the plan lost keeps its own, and what it left stays readable.
+Called by the machine only. Numbers are for ever: a task that the plan lost keeps its own, and what it left stays
+readable.
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """What lists and SQL users see: one row per run, task, attempt and dependency.
 
-Rows are projections of the state, written in the same transaction as the events that changed them; refolding the events gives them again.
-Knows the model. Must not know how a store lays them out.
+Rows are projections of the state, written in the same transaction as the events that changed them; refolding the
+events gives them again. Knows the model. Must not know how a store lays them out.
 """
 
 from msgspec import Struct

@@ -1,7 +1,8 @@
 """Which ready task starts next. Pure: the same state and the same free slots give the same choice.
 
-Order: soft dependencies met, priority, longest remaining path, number. A task that a limit holds back is parked under what it waits for, so that a
-full lane or group costs nothing while others start. Tasks that ask for cpus or gpus never overtake each other, or a large one would starve.
+Order: soft dependencies met, priority, longest remaining path, number. A task that a limit holds back is parked under
+what it waits for, so that a full lane or group costs nothing while others start. Tasks that ask for cpus or gpus never
+overtake each other, or a large one would starve.
 """
 
 from collections.abc import Sequence
@@ -93,8 +94,8 @@ def waits_for(state: RunState, task: TaskState) -> str | None:
             return None
         case "machine":
             return (
-                f"it asks for {spec.cpus:g} cpus and {spec.gpus} gpus; {held.cpus:g} of {state.settings.cpus:g} cpus and "
-                f"{len(held.gpus)} of {len(state.settings.gpus)} gpus are taken"
+                f"it asks for {spec.cpus:g} cpus and {spec.gpus} gpus; taken are {held.cpus:g} of "
+                f"{state.settings.cpus:g} cpus and {len(held.gpus)} of {len(state.settings.gpus)} gpus"
             )
         case str(name) if name.startswith("lane"):
             return f"another task of lane {spec.lane} is running"
@@ -159,8 +160,8 @@ def _free_gpus(state: RunState) -> tuple[str, ...]:
 
 def _park(state: RunState, rank: Rank, name: str) -> None:
     heappush(state.queue.parked.setdefault(name, []), rank)
-    # One place in a free lane or group was meant for this task; since it cannot use it, the next in line may. Only what is free is
-    # looked at, and nobody is ever parked under what is free, so this ends.
+    # One place in a free lane or group was meant for this task; since it cannot use it, the next in line may. Only
+    # what is free is looked at, and nobody is ever parked under what is free, so this ends.
     task = state.tasks[rank[3]]
     for other in _names(task):
         if other not in (name, _MACHINE) and not _is_full(state, task, other):

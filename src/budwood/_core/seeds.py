@@ -1,7 +1,7 @@
 """Every random number of a run, derived from what it is for.
 
-Two processes that ask for the same purpose get the same number on any machine and in any order. Knows hashing only; must not know a clock,
-a process id or Python's own salted hash.
+Two processes that ask for the same purpose get the same number on any machine and in any order. Knows hashing only;
+must not know a clock, a process id or Python's own salted hash.
 """
 
 import hashlib

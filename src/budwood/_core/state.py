@@ -1,6 +1,7 @@
 """What a run has come to: the fold of its events.
 
-Changed by `machine` alone (and its queue of ready tasks by `schedule`). Knows the model and the graph; must not know stores, clocks or processes.
+Changed by `machine` alone (and its queue of ready tasks by `schedule`). Knows the model and the graph; must not know
+stores, clocks or processes.
 """
 
 from dataclasses import dataclass, field
@@ -91,7 +92,7 @@ class Holdings:
 
 @dataclass(slots=True)
 class Queue:
-    """Ready tasks by rank, and those that wait for a limit, by what they wait for. Entries may be stale: look before use."""
+    """Ready tasks by rank, and those held back by what they wait for. Entries may be stale: look before use."""
 
     ready: list[Rank] = field(default_factory=list)
     parked: dict[str, list[Rank]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The command line: one file per command, thin. The only part that prints, and the only one that reads the environment."""
+"""The command line: one file per command, thin. The only part that prints or reads the environment."""
 
 from budwood.cli.app import main
 

@@ -69,7 +69,7 @@ class Project:
 
 
 def find_project(start: Path | None = None) -> Project:
-    """Find the project that a directory (by default the current one) belongs to: the nearest that shows a sign of being one."""
+    """Find the project that a directory (by default the current one) is in: the nearest that shows a sign of one."""
     here = (start or Path.cwd()).resolve()
     root = next((folder for folder in (here, *here.parents) if any((folder / sign).exists() for sign in _SIGNS)), here)
     return Project(root=root, environ=dict(os.environ))

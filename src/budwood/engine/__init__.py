@@ -1,4 +1,4 @@
-"""The one place where the machine meets store and executor. Must not print, read the environment or know the command line."""
+"""The one place where the machine meets store and executor. Must not print or read the environment."""
 
 from budwood.engine.driver import Driver, Listener, Opening
 from budwood.engine.verdict import Exit, Verdict, reach_verdict

@@ -41,8 +41,8 @@ def account(state: RunState, found: Mapping[str, Recovered], *, open_before: int
     )
     if sum(parts) != accounted.planned or len(found) != open_before:
         raise InternalError(
-            f"run {state.name}: {sum(parts)} of {accounted.planned} tasks and {len(found)} of {open_before} open attempts are "
-            "accounted for; nothing was started",
+            f"run {state.name}: {sum(parts)} of {accounted.planned} tasks and {len(found)} of {open_before} "
+            "open attempts are accounted for; nothing was started",
             hint=f"budwood story {state.name} tells what happened; budwood store verify checks the store",
         )
     return accounted

@@ -1,7 +1,7 @@
 """The time that events carry.
 
-Wall time is read once; from then on the monotonic clock counts, so that a clock that is set, or jumps, while a run goes on changes no duration
-and no order.
+Wall time is read once; from then on the monotonic clock counts, so that a clock that is set, or jumps, while a run
+goes on changes no duration and no order.
 """
 
 import time

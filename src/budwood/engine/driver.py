@@ -1,7 +1,8 @@
 """The driver: the one process that drives a run, and the one place where machine, store and executor meet.
 
-One turn of its loop: hear what happened, choose what starts, write all of it in one commit, then do what the written events demand. Killed at any
-point, it has either not written (then nothing was done) or not done (then the next driver finds out and does it). Must not print.
+One turn of its loop: hear what happened, choose what starts, write all of it in one commit, then do what the written
+events demand. Killed at any point, it has either not written (then nothing was done) or not done (then the next
+driver finds out and does it). Must not print.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +29,7 @@ from budwood.executors.base import Executor, Recovered
 from budwood.stores.base import Bell, Store
 
 Opening = Callable[[RunState], Iterable[Event]]
-"""What is to be recorded before anything starts, given what the run has come to: its tasks, other settings, that it goes on."""
+"""What to record before anything starts, given what the run has come to: tasks, other settings, that it goes on."""
 Listener = Callable[[Sequence[Recorded], RunState], None]
 """Told of events when they are durable, from the driver's thread; must be quick and must not raise."""
 Probe = Callable[[str], None]
@@ -63,7 +64,7 @@ class Driver:
         self._flush_set = False
 
     def stop(self, *, now: str = "") -> None:
-        """Start nothing new and leave when what runs has ended; with a reason in `now`, leave at once. From any thread."""
+        """Start nothing new, leave when what runs has ended; with a reason in `now`, leave at once. From any thread."""
         self._stopping = True
         self._leaving = now or self._leaving
         self._loop.wake()

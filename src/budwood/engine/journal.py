@@ -1,7 +1,7 @@
 """Events on their way into the store: applied at once, written together.
 
-Each turn of the driver's loop is one commit. What an event demands of the world is handed out only when it is durable. Knows the machine and the
-store's contract; must not know executors.
+Each turn of the driver's loop is one commit. What an event demands of the world is handed out only when it is
+durable. Knows the machine and the store's contract; must not know executors.
 """
 
 from collections.abc import Callable

@@ -76,7 +76,5 @@ class SelectorLoop:
             self._wake_write = -1
 
     def _drain(self) -> None:
-        try:
+        with suppress(BlockingIOError):
             os.read(self._wake_read, 4096)
-        except BlockingIOError:
-            pass

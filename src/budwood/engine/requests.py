@@ -1,6 +1,7 @@
 """What somebody asks of a run, turned into events or a refusal.
 
-One function per kind of request: it looks at the state and says what is to be recorded. Must not know who asked, or how.
+One function per kind of request: it looks at the state and says what is to be recorded. Must not know who asked, or
+how.
 """
 
 from collections.abc import Callable

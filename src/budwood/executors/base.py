@@ -2,7 +2,8 @@
 
 Rules
 - An attempt that was started is never started again: whoever starts it twice gets one run of it.
-- `ended` is reported once, when nothing of the attempt is left, and its result survives the executor's and the driver's death until `forget`.
+- `ended` is reported once, when nothing of the attempt is left, and its result survives the executor's and the
+  driver's death until `forget`.
 - An executor opened with a higher fencing number takes all attempts over; one with a lower number can start nothing.
 - Calls return at once; what happens is told to the sink, from the loop that the executor was opened with.
 

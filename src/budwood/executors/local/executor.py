@@ -1,7 +1,7 @@
 """The local executor: one native supervisor per slot, found again by the next driver.
 
-Starts supervisors when a slot first gets work, hands attempts over, and settles what a dead supervisor left. Knows the supervisor protocol; must not
-know why an attempt runs. Everything here is called from the driver's loop.
+Starts supervisors when a slot first gets work, hands attempts over, and settles what a dead supervisor left. Knows
+the supervisor protocol; must not know why an attempt runs. Everything here is called from the driver's loop.
 """
 
 import shutil
@@ -104,7 +104,7 @@ class LocalExecutor(Executor):
         return found
 
     def _clear_forgotten(self, wanted: Iterable[str]) -> None:
-        """Remove what ended attempts left: their ends are in the store, and the driver was killed before it could say so."""
+        """Remove what ended attempts left: their ends are in the store, and the driver died before it could say so."""
         keep = set(wanted)
         for directory in self._paths.attempts.iterdir():
             if directory.name not in keep and log_size(directory) <= STORED_LOG_BYTES:

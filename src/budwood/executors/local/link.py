@@ -1,7 +1,7 @@
 """The line to one supervisor: bytes in, messages out.
 
-Never blocks the driver's loop: what the socket does not take at once is kept and sent when it does. Knows the socket and the wire; must not know
-what the messages mean.
+Never blocks the driver's loop: what the socket does not take at once is kept and sent when it does. Knows the socket
+and the wire; must not know what the messages mean.
 """
 
 import socket
@@ -95,7 +95,7 @@ class Link:
 
 
 def shake_hands(path: Path, fence: int) -> tuple[Link, HelloReply] | None:
-    """Take a living supervisor over; None when nobody answers there. Waits, so it is for the time before the loop runs."""
+    """Take a living supervisor over; None when nobody answers. Waits, so it is for the time before the loop runs."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     sock.settimeout(HELLO_WITHIN_S)
     try:

@@ -1,7 +1,8 @@
 """Where the local executor keeps things.
 
-The run's directory holds what must survive; sockets and temporary directories lie below a short path of the machine, because a Unix socket's
-path may not pass 108 bytes. Must not create what it only names, but for the runtime directory.
+The run's directory holds what must survive; sockets and temporary directories lie below a short path of the machine,
+because a Unix socket's path may not pass 108 bytes. Must not create what it only names, but for the runtime
+directory.
 """
 
 import os

@@ -39,7 +39,7 @@ class Slot:
 
 
 def spawn_supervisor(slot: Slot, paths: RunPaths, *, binary: Path, env: Mapping[str, str]) -> Link:
-    """Start a slot's supervisor in a session of its own, connected by a socket pair, so that nobody waits for a file to appear."""
+    """Start a slot's supervisor in its own session, with a socket pair, so that nobody waits for a file to appear."""
     directory = paths.slot(slot.number)
     directory.mkdir(parents=True, exist_ok=True)
     argv = [str(binary), "serve", "--slot-dir", str(directory), "--socket", str(paths.socket(slot.number))]
@@ -47,7 +47,8 @@ def spawn_supervisor(slot: Slot, paths: RunPaths, *, binary: Path, env: Mapping[
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     stderr = os.open(directory / "stderr", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    # Copies above 3: none may be overwritten before it is used, and a descriptor duplicated onto itself would stay close-on-exec.
+    # Copies above 3: none may be overwritten before it is used, and a descriptor duplicated onto itself would stay
+    # close-on-exec.
     high = [_above_three(fd) for fd in (null, stderr, theirs.fileno())]
     actions = [(os.POSIX_SPAWN_DUP2, high[i], target) for i, target in ((0, 0), (0, 1), (1, 2), (2, 3))]
     try:

@@ -1,7 +1,7 @@
 """Ends what a dead supervisor left running.
 
-The native `sweep` finds processes by the mark in their environment and waits until they are gone; this starts it and reads its answer. Must not
-block the loop, but for `sweep_now`, which is for the time before the loop runs.
+The native `sweep` finds processes by the mark in their environment and waits until they are gone; this starts it and
+reads its answer. Must not block the loop, but for `sweep_now`, which is for the time before the loop runs.
 """
 
 import subprocess

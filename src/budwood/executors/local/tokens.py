@@ -1,8 +1,8 @@
 """The cap over all runs of a machine: a folder of locked files, one per attempt that may run.
 
-A token is an open, locked file. It travels to the supervisor with the attempt and is held there until the attempt has ended, whatever happens to
-the driver; the kernel frees it. Nobody polls: closing such a file wakes every driver that waits (inotify), and where that does not exist a timer does.
-Lock files are never deleted.
+A token is an open, locked file. It travels to the supervisor with the attempt and is held there until the attempt has
+ended, whatever happens to the driver; the kernel frees it. Nobody polls: closing such a file wakes every driver that
+waits (inotify), and where that does not exist a timer does. Lock files are never deleted.
 """
 
 import ctypes
@@ -32,8 +32,8 @@ class Tokens:
         """Return a locked descriptor, or None when the machine is full."""
         for number in range(self._limit):
             path = self._folder / f"{number}.lock"
-            # Look first through a descriptor that cannot write: closing it wakes nobody. If every probe did, two waiting drivers would
-            # wake each other for ever.
+            # Look first through a descriptor that cannot write: closing it wakes nobody. If every probe did, two
+            # waiting drivers would wake each other for ever.
             if _lock(path, os.O_RDONLY, keep=False) is not None:
                 fd = _lock(path, os.O_RDWR, keep=True)
                 if fd is not None:

@@ -80,7 +80,8 @@ class SqliteStore(Store):
             return Claim(run, given, created=True)
 
     def acquire(self, run: str, holder: str, *, above: int = 0, back: bool = False) -> Lease:
-        # A driver that was killed while it started a process lives on in that process until its exec, and so does its lock.
+        # A driver that was killed while it started a process lives on in that process until its exec, and so does its
+        # lock.
         until = time.monotonic() + _EXEC_WITHIN_S
         while True:
             try:
