@@ -21,7 +21,7 @@ from budwood._core.events import (
 )
 from budwood._core.judge import ENVIRONMENT, SETUP
 from budwood._core.model import ENDED_RUN, AttemptPhase, RunPhase, TaskId, TaskPhase
-from budwood._core.schedule import best_ready, has_budget
+from budwood._core.schedule import best_ready, has_budget, time_is_spent, waits_for
 from budwood._core.state import RunState, TaskState
 
 _UNMET = (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED)
@@ -52,6 +52,8 @@ def _after_attempt(state: RunState, event: AttemptEnded) -> list[Event]:
         found += _strict(state, task)
     elif task.phase in _UNMET:
         found += _skip_dependants(state, [task])
+    elif task.phase is TaskPhase.BLOCKED:  # an edited plan wants it again; what it stands on may have failed meanwhile
+        found += _skip_dependants(state, (state.tasks[number] for number in state.hard[task.number]))
     return found
 
 
@@ -81,10 +83,12 @@ def _breaker_opens(state: RunState, task: TaskState) -> bool:
         number = task.number + step
         while 0 <= number < len(state.tasks) and found < state.settings.breaker:
             other = state.tasks[number]
+            number += step
+            if other.removed:
+                continue
             if other.phase is TaskPhase.DONE:
                 break
             found += other.phase is TaskPhase.FAILED and other.error_type in SETUP
-            number += step
     return found >= state.settings.breaker > 0
 
 
@@ -115,7 +119,8 @@ def _skip_dependants(state: RunState, causes: Iterable[TaskState]) -> list[Event
                     skipped.append(task.spec.id)
                     stack.append(number)
         if skipped:
-            found.append(TasksSkipped(tasks=tuple(skipped), because=cause.because or cause.spec.id))
+            because = cause.spec.id if cause.because is None else cause.because
+            found.append(TasksSkipped(tasks=tuple(skipped), because=because))
     return found
 
 
@@ -127,36 +132,39 @@ def at_rest(state: RunState, now_ms: int) -> list[Event]:
         return [RunEnded(cancelled=state.cancelled)]
     if state.phase not in (RunPhase.ACTIVE, RunPhase.WAITING):
         return []
-    limit = state.settings.budget_time_s
-    if limit is not None and state.driven_until(now_ms) >= limit:
-        return _spent(f"time: {state.driven_until(now_ms):.0f} of {limit:.0f} s")
+    if time_is_spent(state, now_ms):
+        return _spent(f"time: {state.driven_until(now_ms):.0f} of {state.settings.budget_time_s:.0f} s")
     if state.open:
         return []
     task = best_ready(state, now_ms)
     if task is not None:
-        return [] if has_budget(state, task) else _spent(_what_is_spent(state))
+        return [] if has_budget(state, task) else _spent(_what_is_spent(state, task))
     return _waiting(state, now_ms)
 
 
 def _waiting(state: RunState, now_ms: int) -> list[Event]:
-    """Say so when nothing runs because every ready task is in back-off."""
-    times = [task.not_before_ms for task in state.tasks if task.phase is TaskPhase.READY]
-    until = min(times, default=0)
+    """Say so when nothing runs because every ready task is in back-off, or asks for more than there is."""
+    ready = [task for task in state.tasks if task.phase is TaskPhase.READY]
+    held = [why for task in ready if task.not_before_ms <= now_ms and (why := waits_for(state, task)) is not None]
+    if held and len(held) == len(ready):  # nothing is open that could ever make room for them
+        return [RunPaused(kind="limits", reason=f"no task can start; task {ready[0].spec.id}: {held[0]}")]
+    until = min((task.not_before_ms for task in ready), default=0)
     if state.phase is RunPhase.WAITING or until < now_ms + _WORTH_SAYING_MS:
         return []
-    return [RunWaiting(reason=f"back-off of {len(times)} tasks", until_ms=until)]
+    return [RunWaiting(reason=f"back-off of {len(ready)} tasks", until_ms=until)]
 
 
 def _spent(what: str) -> list[Event]:
     return [External(cause="budget", detail=what), RunPaused(kind="budget", reason=f"budget spent: {what}")]
 
 
-def _what_is_spent(state: RunState) -> str:
+def _what_is_spent(state: RunState, task: TaskState) -> str:
     limits, spent = state.settings, state.spending
     if limits.max_attempts is not None and spent.attempts >= limits.max_attempts:
         return f"{spent.attempts} of {limits.max_attempts} attempts"
-    if limits.budget_tokens is not None and spent.tokens >= limits.budget_tokens:
-        return f"{spent.tokens} of {limits.budget_tokens} tokens"
-    if limits.budget_usd is None:
-        return f"{spent.tokens} of {limits.budget_tokens} tokens, and the next attempt would pass that"
+    most = limits.budget_tokens
+    if most is not None and spent.tokens >= most:
+        return f"{spent.tokens} of {most} tokens"
+    if most is not None and spent.tokens + task.spec.reserve_tokens > most:
+        return f"{spent.tokens} of {most} tokens, and the next attempt would pass that"
     return f"${spent.cost_usd:.2f} of ${limits.budget_usd:.2f}, and the next attempt would pass that"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from budwood._core.model import TaskPhase
+from budwood._core.model import TaskId, TaskPhase
 from budwood._core.seeds import derive
 from budwood._core.state import RunState, TaskState
 
@@ -23,9 +23,13 @@ _DECISION = {
 
 def decision_lines(state: RunState) -> Iterator[bytes]:
     """Give the lines of a run; a task that has not ended has the decision `open`."""
+    causes: dict[int, int | None] = {}
     for task in state.tasks:
         if not task.removed:
-            yield _ENCODER.encode(_line(state, task))
+            cause = _cause(state, task, causes) if task.phase is TaskPhase.SKIPPED else None
+            yield _ENCODER.encode(
+                _line(state, task, because=task.because if cause is None else state.tasks[cause].spec.id)
+            )
 
 
 def task_seed(state: RunState, task: TaskState, retry: int) -> int:
@@ -33,7 +37,26 @@ def task_seed(state: RunState, task: TaskState, retry: int) -> int:
     return derive(state.settings.seed, task.key, retry=retry, purpose="task")
 
 
-def _line(state: RunState, task: TaskState) -> dict[str, object]:
+def _cause(state: RunState, task: TaskState, known: dict[int, int | None]) -> int | None:
+    """Find the first task, in task order, whose failure this one could not have survived.
+
+    Of several failures the one that came first in time named the skip; which that was depends on slots and speed.
+    """
+    stack = [task.number]
+    while stack:
+        number = stack[-1]
+        unmet = [n for n in state.hard[number] if state.tasks[n].phase is not TaskPhase.DONE]
+        open_ends = [n for n in unmet if state.tasks[n].phase is TaskPhase.SKIPPED and n not in known]
+        if open_ends:
+            stack += open_ends
+            continue
+        found = [known[n] if state.tasks[n].phase is TaskPhase.SKIPPED else n for n in unmet]
+        known[number] = min((n for n in found if n is not None), default=None)
+        stack.pop()
+    return known[task.number]
+
+
+def _line(state: RunState, task: TaskState, *, because: TaskId | None) -> dict[str, object]:
     return {
         "task": task.spec.id,
         "key": task.key,
@@ -41,7 +64,7 @@ def _line(state: RunState, task: TaskState) -> dict[str, object]:
         "seed": task_seed(state, task, 0),
         "tries": task.tries,
         "outcome": task.error_type or ("ok" if task.phase is TaskPhase.DONE else ""),
-        "because": task.because,
+        "because": because,
         "scores": {},
         "tree": None,
         "decision": _DECISION.get(task.phase, "open"),

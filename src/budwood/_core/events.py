@@ -155,7 +155,7 @@ class TasksRetried(_Fact, frozen=True, tag="tasks_retried"):
 
 
 class RunPaused(_Fact, frozen=True, tag="run_paused"):
-    """Nothing new starts. `kind` decides the exit code: budget, breaker, disk, person, slots."""
+    """Nothing new starts. `kind` decides the exit code: budget, breaker, disk, limits, person, slots."""
 
     kind: str
     reason: str
@@ -274,10 +274,8 @@ def decode(raw: Raw, *, upgrades: Mapping[tuple[str, int], Upgrade] = UPGRADES) 
             f"event {raw.number} is of kind {raw.kind!r}, which this version does not know",
             hint="use the budwood that wrote it, or a newer one",
         )
-    body = raw.body
-    if raw.version != known.version:
-        body = _upgraded(raw, known.version, upgrades)
     try:
+        body = raw.body if raw.version == known.version else _upgraded(raw, known.version, upgrades)
         return Recorded(raw.number, raw.at_ms, _DECODER.decode(body))
     except msgspec.MsgspecError as error:
         raise UnknownEvent(f"event {raw.number} ({raw.kind}) cannot be read: {error}") from error

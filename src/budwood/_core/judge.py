@@ -3,6 +3,8 @@
 Pure: from the state and what the executor saw. Success is evidence (exit codes), never text.
 """
 
+import msgspec
+
 from budwood._core.events import AttemptEnded
 from budwood._core.model import AttemptError, AttemptPhase, Outcome
 from budwood._core.seeds import fraction
@@ -21,6 +23,7 @@ def judge(state: RunState, task: TaskState, outcome: Outcome) -> AttemptEnded:
     """Turn an outcome into the event that says what counts."""
     assert task.attempt is not None
     attempt = task.attempt
+    outcome = _unasked(task, outcome)
     lost = outcome.phase is AttemptPhase.ABANDONED
     counts = not (lost or outcome.error_type in ENVIRONMENT) or (lost and task.lost + 1 >= MAX_LOST)
     will_retry = _will_retry(task, outcome, counts=counts)
@@ -38,6 +41,20 @@ def judge(state: RunState, task: TaskState, outcome: Outcome) -> AttemptEnded:
         usage=outcome.usage,
         measure=outcome.measure,
     )
+
+
+def is_wanted(task: TaskState) -> bool:
+    """Say whether anybody still wants what the open attempt is working on."""
+    assert task.attempt is not None
+    return not (task.cancelling or task.removed) and task.attempt.key == task.key
+
+
+def _unasked(task: TaskState, outcome: Outcome) -> Outcome:
+    """Take an attempt for lost that was cancelled though its task is wanted: a machine that shuts down ends it so."""
+    if outcome.phase is not AttemptPhase.CANCELLED or not is_wanted(task):
+        return outcome
+    message = "it was ended from outside; nobody had cancelled the task"
+    return msgspec.structs.replace(outcome, phase=AttemptPhase.ABANDONED, error_type="abandoned", message=message)
 
 
 def _will_retry(task: TaskState, outcome: Outcome, *, counts: bool) -> bool:

@@ -10,7 +10,7 @@ from heapq import heappush
 from budwood._core import events as e
 from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.events import Event, Recorded
-from budwood._core.model import ENDED_TASK, AttemptPhase, RunPhase, TaskPhase
+from budwood._core.model import ENDED_TASK, AttemptPhase, RunPhase, TaskPhase, TaskSpec
 from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, check_move
 from budwood._core.project import ended_row
 from budwood._core.revise import add_tasks, revise_plan
@@ -103,11 +103,16 @@ def _tasks_added(state: RunState, event: e.TasksAdded, _at_ms: int, _: list[Comm
     state.lanes.extend(event.lanes)
     if not event.more:
         specs, state.arriving = state.arriving, []
-        _want_again(state, add_tasks(state, specs))
+        added = add_tasks(state, specs)
+        for task in state.tasks:
+            if task.phase is TaskPhase.READY:
+                heappush(state.queue.ready, task.rank)  # its path may be longer now, and its older entry stale
+        _want_again(state, added)
 
 
 def _plan_revised(state: RunState, event: e.PlanRevised, _at_ms: int, commands: list[Command]) -> None:
     _move_run(state, RunPhase.ACTIVE)
+    state.cancelled = False
     revised = revise_plan(state, event)
     for task in revised.running:
         assert task.attempt is not None
@@ -141,6 +146,7 @@ def _attempt_queued(state: RunState, event: e.AttemptQueued, at_ms: int, command
         number=event.attempt,
         phase=AttemptPhase.QUEUED,
         key=task.key,
+        spec=task.spec,
         retry=event.retry,
         slot=event.slot,
         queued_at_ms=at_ms,
@@ -155,10 +161,11 @@ def _attempt_queued(state: RunState, event: e.AttemptQueued, at_ms: int, command
 
 def _hold(state: RunState, task: TaskState, *, sign: int) -> None:
     """Take (1) or give back (-1) what an open attempt holds."""
-    held, spec, spending = state.holdings, task.spec, state.spending
     assert task.attempt is not None
+    held, spec, spending = state.holdings, task.attempt.spec, state.spending
     if spec.lane is not None:
-        held.lanes[spec.lane] = held.lanes.get(spec.lane, 0) + sign
+        lane = str(spec.lane)
+        held.lanes[lane] = held.lanes.get(lane, 0) + sign
     if spec.group is not None:
         held.groups[spec.group] = held.groups.get(spec.group, 0) + sign
     held.cpus += sign * spec.cpus
@@ -199,22 +206,23 @@ def _attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands:
     state.touched.attempts.discard(task.number)
     state.touched.ended.append(ended_row(task, event, at_ms=at_ms))
     _hold(state, task, sign=-1)
-    released(state, task)
-    _settle(state, task, event)
+    released(state, attempt.spec)
+    _settle(state, task, event, reserved=attempt.spec)
     del state.open[task.number]
     commands.append(ForgetAttempt(task.number, event.attempt))
     if task.removed:
         task.phase = TaskPhase.CANCELLED  # it was taken off the counts when the plan lost it
+        state.touched.tasks.add(task.number)
     elif attempt.key != task.key:  # the plan was edited while it ran: its result stays readable and counts for nothing
         _want_again(state, [task])
     else:
         _judge_task(state, task, event, commands=commands, at_ms=at_ms)
 
 
-def _settle(state: RunState, task: TaskState, event: e.AttemptEnded) -> None:
+def _settle(state: RunState, task: TaskState, event: e.AttemptEnded, *, reserved: TaskSpec) -> None:
     """Book what the attempt says it cost, or its reservation where it does not say."""
-    cost = task.spec.reserve_usd if event.usage.cost_usd is None else event.usage.cost_usd
-    tokens = task.spec.reserve_tokens if event.usage.tokens is None else event.usage.tokens
+    cost = reserved.reserve_usd if event.usage.cost_usd is None else event.usage.cost_usd
+    tokens = reserved.reserve_tokens if event.usage.tokens is None else event.usage.tokens
     state.spending.cost_usd += cost
     state.spending.tokens += tokens
     task.cost_usd += cost
@@ -261,6 +269,7 @@ def _tasks_cancelled(state: RunState, event: e.TasksCancelled, _at_ms: int, comm
 
 def _tasks_retried(state: RunState, event: e.TasksRetried, _at_ms: int, _: list[Command]) -> None:
     _move_run(state, RunPhase.ACTIVE)
+    state.cancelled = False
     _want_again(state, (state.task(task_id) for task_id in event.tasks))
 
 
@@ -280,6 +289,7 @@ def _run_resumed(state: RunState, _event: e.RunResumed, _at_ms: int, _: list[Com
 
 def _run_ended(state: RunState, event: e.RunEnded, at_ms: int, _: list[Command]) -> None:
     _move_run(state, RunPhase.CANCELLED if event.cancelled else RunPhase.FINISHED)
+    state.pause_kind = state.reason = ""
     state.ended_at_ms = at_ms
 
 

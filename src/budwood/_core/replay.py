@@ -58,9 +58,9 @@ def story(events: Iterable[Recorded], task_id: TaskId) -> list[Recorded]:
 
 
 def story_lines(events: Iterable[Recorded], ids: Iterable[TaskId]) -> list[str]:
-    """Tell the stories of some ids in lines for an error message, newest last, at most 20."""
+    """Tell the stories of some ids, or without ids the run's own, in lines for an error; newest last, at most 20."""
     wanted = set(map(str, ids))
-    told = [r for r in events if wanted & set(map(str, about(r.event)))]
+    told = [r for r in events if wanted & set(map(str, about(r.event))) or (not wanted and not about(r.event))]
     lines = []
     for recorded in told[-20:]:
         body = as_json(recorded)

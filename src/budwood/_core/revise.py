@@ -53,6 +53,11 @@ def revise_plan(state: RunState, event: PlanRevised) -> Revised:
 
 
 def _append(state: RunState, spec: TaskSpec) -> TaskState:
+    lost = state.by_id.get(str(spec.id))
+    if lost is not None and lost.number in state.open:  # the plan has it again before its attempt has ended
+        lost.removed, lost.spec = False, spec
+        state.counts[lost.phase] += 1
+        return lost
     task = TaskState(number=len(state.tasks), spec=spec)
     state.tasks.append(task)
     state.by_id[str(spec.id)] = task
@@ -81,6 +86,10 @@ def _draw_graph(state: RunState) -> None:
     graph = build([task.spec for task in live], state.lanes)
     after, before, rest = dependants(graph.hard), dependants(graph.soft), paths(graph)
     numbers = [task.number for task in live]
+    for task in state.tasks:
+        if task.removed:
+            for edges in (state.hard, state.soft, state.dependants, state.soft_dependants):
+                edges[task.number] = []
     for index, task in enumerate(live):
         number = task.number
         state.hard[number] = [numbers[i] for i in graph.hard[index]]

@@ -9,16 +9,18 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from budwood._core.events import AttemptQueued
-from budwood._core.model import RunPhase, TaskPhase
+from budwood._core.model import RunPhase, TaskPhase, TaskSpec
 from budwood._core.state import Rank, RunState, TaskState
 
 _MACHINE = "machine"
 """Where those wait that ask for more cpus or gpus than are free."""
+_DUST = 1e-9
+"""What adding and taking away fractions may leave; a task that wants all of an idle machine must not wait for it."""
 
 
 def pick(state: RunState, now_ms: int, *, slots: Sequence[int]) -> AttemptQueued | None:
     """Choose one task for the first of the free slots; None when nothing may start now."""
-    if not slots or state.phase not in (RunPhase.ACTIVE, RunPhase.WAITING):
+    if not slots or state.phase not in (RunPhase.ACTIVE, RunPhase.WAITING) or time_is_spent(state, now_ms):
         return None
     while state.queue.ready:
         rank = heappop(state.queue.ready)
@@ -50,9 +52,9 @@ def wake(state: RunState, number: int) -> None:
         heappush(state.queue.ready, task.rank)
 
 
-def released(state: RunState, task: TaskState) -> None:
-    """Let those queue again that waited for what this task's attempt held."""
-    for name in _names(task):
+def released(state: RunState, held: TaskSpec) -> None:
+    """Let those queue again that waited for what an attempt at this task held."""
+    for name in _names(held):
         _unpark(state, name, everyone=name == _MACHINE)
 
 
@@ -65,18 +67,21 @@ def unpark_all(state: RunState) -> None:
 def has_budget(state: RunState, task: TaskState) -> bool:
     """Say whether the task's reservation fits into what is left of money, tokens and attempts."""
     limits, spent = state.settings, state.spending
-    usd = spent.cost_usd + spent.reserved_usd
-    tokens = spent.tokens + spent.reserved_tokens
     return (
         (limits.max_attempts is None or spent.attempts < limits.max_attempts)
-        and (
-            limits.budget_usd is None or (usd < limits.budget_usd and usd + task.spec.reserve_usd <= limits.budget_usd)
-        )
-        and (
-            limits.budget_tokens is None
-            or (tokens < limits.budget_tokens and tokens + task.spec.reserve_tokens <= limits.budget_tokens)
-        )
+        and _fits(spent.cost_usd + spent.reserved_usd, task.spec.reserve_usd, limits.budget_usd)
+        and _fits(spent.tokens + spent.reserved_tokens, task.spec.reserve_tokens, limits.budget_tokens)
     )
+
+
+def _fits(used: float, more: float, limit: float | None) -> bool:
+    return limit is None or (used < limit - _DUST and used + more <= limit + _DUST)
+
+
+def time_is_spent(state: RunState, now_ms: int) -> bool:
+    """Say whether drivers have driven the run for as long as its budget allows."""
+    limit = state.settings.budget_time_s
+    return limit is not None and state.driven_until(now_ms) >= limit
 
 
 def best_ready(state: RunState, now_ms: int) -> TaskState | None:
@@ -107,8 +112,7 @@ def _is_current(task: TaskState, rank: Rank) -> bool:
     return task.phase is TaskPhase.READY and task.rank == rank
 
 
-def _names(task: TaskState) -> list[str]:
-    spec = task.spec
+def _names(spec: TaskSpec) -> list[str]:
     names = [] if spec.lane is None else [f"lane {spec.lane}"]
     if spec.group is not None:
         names.append(f"group {spec.group}")
@@ -125,7 +129,7 @@ def _held_by(state: RunState, task: TaskState) -> str | None:
     spec, held = task.spec, state.holdings
     if spec.lane is None and spec.group is None and not spec.cpus and not spec.gpus:
         return None
-    for name in _names(task):
+    for name in _names(spec):
         if name != _MACHINE and _is_full(state, task, name):
             return name
     if not (spec.cpus or spec.gpus):
@@ -133,7 +137,7 @@ def _held_by(state: RunState, task: TaskState) -> str | None:
     first = _first_parked(state, _MACHINE)
     if (
         (first is not None and first < task.rank)
-        or held.cpus + spec.cpus > state.settings.cpus
+        or held.cpus + spec.cpus > state.settings.cpus + _DUST
         or spec.gpus > len(_free_gpus(state))
     ):
         return _MACHINE
@@ -143,7 +147,7 @@ def _held_by(state: RunState, task: TaskState) -> str | None:
 def _is_full(state: RunState, task: TaskState, name: str) -> bool:
     spec, held = task.spec, state.holdings
     if name.startswith("lane "):
-        return spec.lane is not None and held.lanes.get(spec.lane, 0) > 0
+        return held.lanes.get(str(spec.lane), 0) > 0
     return spec.group is not None and held.groups.get(spec.group, 0) >= _group_limit(state, task)
 
 
@@ -163,7 +167,7 @@ def _park(state: RunState, rank: Rank, name: str) -> None:
     # One place in a free lane or group was meant for this task; since it cannot use it, the next in line may. Only
     # what is free is looked at, and nobody is ever parked under what is free, so this ends.
     task = state.tasks[rank[3]]
-    for other in _names(task):
+    for other in _names(task.spec):
         if other not in (name, _MACHINE) and not _is_full(state, task, other):
             _unpark(state, other, everyone=False)
 

@@ -29,6 +29,8 @@ class AttemptState:
     number: int
     phase: AttemptPhase
     key: str
+    spec: TaskSpec
+    """The task as it was when this was queued: what is held is given back, whatever the plan says by then."""
     retry: int
     slot: int
     queued_at_ms: int
@@ -83,7 +85,7 @@ class Spending:
 class Holdings:
     """Which limited things the open attempts hold."""
 
-    lanes: dict[TaskId, int] = field(default_factory=dict)
+    lanes: dict[str, int] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
     cpus: float = 0.0
     gpus: set[str] = field(default_factory=set)

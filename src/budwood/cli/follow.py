@@ -3,10 +3,10 @@
 Looks at files and at the store, several times a second; nobody is disturbed. Knows when nothing more will come.
 """
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 
 from budwood._core.model import ENDED_RUN, OPEN_ATTEMPT, RunPhase
 from budwood._core.rows import AttemptRow, RunRow
@@ -31,13 +31,10 @@ class Piece:
 class Follower:
     """Follows the attempts of one run, or of one of its tasks."""
 
-    def __init__(
-        self, store: Store, run: RunRow, run_dir: Path, *, sleep: Callable[[float], None] = time.sleep
-    ) -> None:
+    def __init__(self, store: Store, run: RunRow, run_dir: Path) -> None:
         self._store = store
         self._run = run
         self._run_dir = run_dir
-        self._sleep = sleep
         self._tails: dict[Place, LogTail] = {}
         self._over: set[Place] = set()
 
@@ -53,7 +50,7 @@ class Follower:
                     return
             elif self._rests():
                 return
-            self._sleep(LOOK_EVERY_S)
+            sleep(LOOK_EVERY_S)
 
     def follow_all(self) -> Iterator[Piece]:
         """Follow every attempt that runs now or begins from now on, until the run rests."""
@@ -71,7 +68,7 @@ class Follower:
                     yield from self._look(attempt)
             if resting:
                 return
-            self._sleep(LOOK_EVERY_S)
+            sleep(LOOK_EVERY_S)
 
     def _look(self, row: AttemptRow) -> Iterator[Piece]:
         place = row.task, row.number

@@ -13,6 +13,7 @@ from pathlib import Path
 from budwood import settings as s
 from budwood._core.model import RunSettings
 from budwood._core.rows import RunRow
+from budwood.errors import UsageError
 from budwood.executors.local import LocalExecutor, RunPaths, Tokens, find_binary, make_runtime
 from budwood.plans import Plan
 from budwood.stores import Store, open_store
@@ -77,7 +78,13 @@ def find_project(start: Path | None = None) -> Project:
 
 def project_of(run: RunRow) -> Project:
     """Return the project that a run was made in, wherever its store is and wherever the user stands."""
-    return Project(root=Path(run.cwd), environ=dict(os.environ))
+    root = Path(run.cwd)
+    if not root.is_dir():
+        raise UsageError(
+            f"the directory of run {run.name} is gone: {root}; what the store has of it is safe",
+            hint="move it back, or make a new run where it is now: budwood run FILE",
+        )
+    return Project(root=root, environ=dict(os.environ))
 
 
 def make_state_dir(path: Path) -> None:

@@ -99,7 +99,7 @@ def _external(event: e.External) -> str:
 
 
 _SENTENCES: dict[type[e.Event], Callable[..., str]] = {
-    e.RunCreated: lambda event: f"run {event.name} was created by {event.made_by or 'somebody'}",
+    e.RunCreated: lambda event: f"run {event.name} was created by budwood {event.made_by}".rstrip(),
     e.TasksAdded: _tasks_added,
     e.PlanRevised: _plan_revised,
     e.SettingsChanged: _settings_changed,

@@ -16,8 +16,9 @@ from budwood.executors.base import Recovered
 def account(state: RunState, found: Mapping[str, Recovered], *, open_before: int) -> RunAccounted:
     """Count every task once, after recovery. `open_before` is how many attempts were open when the driver came."""
     counts = state.counts
-    adopted = sum(found.get(work_id(task)) is Recovered.ADOPTED for task in state.open.values())
-    unsent = sum(found.get(work_id(task)) is Recovered.UNSENT for task in state.open.values())
+    still_open = [found.get(work_id(task)) for task in state.open.values() if not task.removed]
+    adopted = still_open.count(Recovered.ADOPTED)
+    unsent = still_open.count(Recovered.UNSENT)
     lost = sum(task.phase is TaskPhase.READY and task.lost > 0 for task in state.tasks if not task.removed)
     requeued = unsent + lost
     accounted = RunAccounted(

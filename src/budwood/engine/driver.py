@@ -12,8 +12,8 @@ from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartA
 from budwood._core.consequences import at_rest
 from budwood._core.events import AttemptAdopted, DriverStarted, DriverStopped, Event, Recorded, RunPaused
 from budwood._core.ids import attempt_id
-from budwood._core.judge import MAX_BACKOFF_S
-from budwood._core.model import ENDED_RUN, RunPhase, TaskPhase
+from budwood._core.judge import MAX_BACKOFF_S, is_wanted
+from budwood._core.model import ENDED_RUN, AttemptPhase, Outcome, RunPhase, TaskPhase
 from budwood._core.replay import fold
 from budwood._core.schedule import pick, wake
 from budwood._core.state import RunState
@@ -26,7 +26,7 @@ from budwood.engine.requests import take_request
 from budwood.engine.verdict import Verdict, reach_verdict
 from budwood.engine.work import make_work, work_id
 from budwood.executors.base import Executor, Recovered
-from budwood.stores.base import Bell, Store
+from budwood.stores.base import Bell, Lease, Store
 
 Opening = Callable[[RunState], Iterable[Event]]
 """What to record before anything starts, given what the run has come to: tasks, other settings, that it goes on."""
@@ -76,29 +76,32 @@ class Driver:
 
     def drive(self, opening: Opening) -> Verdict:
         """Take the lease and drive until the run rests; return where it stands."""
-        lease = self._store.acquire(self._run, self._holder)
-        try:
-            state = fold(self._store.read(self._run))
-            self._journal = Journal(self._store, lease, state, clock=self._clock)
-            self._reports = Reports(self._journal)
-            self._executor.open(lease.fence, loop=self._loop, sink=self._reports)
-            with closing(self._store.listen(self._run)) as bell:
-                self._loop.watch(bell.fileno(), lambda: self._rung(bell))
-                self._begin(opening, fence=lease.fence)
-                self._set_timers(lambda: self._store.renew(lease))
-                self._take_requests()
-                self._run_loop()
-                self._loop.forget(bell.fileno())
-            interrupted = self._stopping and state.phase not in ENDED_RUN
-            self._journal.record(
-                DriverStopped(reason=self._leaving or ("asked to stop" if interrupted else state.phase.value))
-            )
-            self._commit()
-            return reach_verdict(state, interrupted=interrupted)
-        finally:
-            self._executor.close()
-            self._store.release(lease)
-            self._loop.close()
+        with closing(self._loop):
+            lease = self._store.acquire(self._run, self._holder)
+            try:
+                return self._drive(opening, lease)
+            finally:
+                self._executor.close()
+                self._store.release(lease)
+
+    def _drive(self, opening: Opening, lease: Lease) -> Verdict:
+        state = fold(self._store.read(self._run))
+        self._journal = Journal(self._store, lease, state, clock=self._clock)
+        self._reports = Reports(self._journal)
+        self._executor.open(lease.fence, loop=self._loop, sink=self._reports)
+        with closing(self._store.listen(self._run)) as bell:
+            self._loop.watch(bell.fileno(), lambda: self._rung(bell))
+            self._begin(opening, fence=lease.fence)
+            self._set_timers(lambda: self._store.renew(lease))
+            self._take_requests()
+            self._run_loop()
+            self._loop.forget(bell.fileno())
+        interrupted = self._stopping and state.phase not in ENDED_RUN
+        self._journal.record(
+            DriverStopped(reason=self._leaving or ("asked to stop" if interrupted else state.phase.value))
+        )
+        self._commit()
+        return reach_verdict(state, interrupted=interrupted)
 
     # --- the beginning ---
 
@@ -114,11 +117,15 @@ class Driver:
         found = self._recover()
         for event in opening(state):
             journal.record(event)
+        unsent = {work for work, how in found.items() if how is Recovered.UNSENT}
+        for task in [task for task in state.open.values() if not is_wanted(task) and work_id(task) in unsent]:
+            never = Outcome(phase=AttemptPhase.CANCELLED, error_type="cancelled", message="cancelled before it began")
+            self._reports.ended(work_id(task), never, log=b"")
         self._commit()
         for number, task in list(state.open.items()):
-            if found[work_id(task)] is Recovered.UNSENT:
+            if work_id(task) in unsent:
                 self._do(StartAttempt(number, task.attempts))
-            if task.cancelling:
+            elif not is_wanted(task):
                 self._do(CancelAttempt(number, task.attempts))
 
     def _recover(self) -> dict[str, Recovered]:
@@ -159,19 +166,22 @@ class Driver:
             self._flush()
             if self._is_over():
                 return
-            self._loop.turn()
+            if not self._journal.urgent:  # else carrying out a command had an end reported: nothing would wake us for it
+                self._loop.turn()
 
     def _fill_slots(self) -> None:
         state, now = self._journal.state, self._clock.now_ms()
         taken, retired = state.holdings.slots, self._reports.retired_slots
-        free = [slot for slot in range(state.settings.slots) if slot not in taken and slot not in retired]
+        usable = [slot for slot in range(state.settings.slots) if slot not in retired]
+        # Fewer slots than before: what was adopted beyond them counts, too.
+        free = [slot for slot in usable if slot not in taken][: max(0, state.settings.slots - len(taken))]
         while free:
             queued = pick(state, now, slots=free)
             if queued is None:
                 break
             self._journal.record(queued)
             free.pop(0)
-        if not state.open and len(retired) >= state.settings.slots and state.phase is RunPhase.ACTIVE:
+        if not (usable or state.open or state.all_ended) and state.phase in (RunPhase.ACTIVE, RunPhase.WAITING):
             self._journal.record(RunPaused(kind="slots", reason="every slot has processes that cannot be killed"))
         self._rest()
 

@@ -54,8 +54,13 @@ def _answer(state: RunState, request: Request) -> tuple[list[Event], str]:
 def _named_tasks(state: RunState, body: str) -> list[TaskState]:
     if not body:
         return []
-    ids = msgspec.json.decode(body, type=list[TaskId])
-    unknown = [task_id for task_id in ids if str(task_id) not in state.by_id]
+    try:
+        ids = msgspec.json.decode(body, type=list[TaskId])
+    except msgspec.MsgspecError as error:
+        raise _Refusal(f"a request names tasks as a JSON list of ids ({error})") from error
+    if not ids:
+        raise _Refusal("a request for some tasks names none")
+    unknown = [task_id for task_id in ids if str(task_id) not in state.by_id or state.task(task_id).removed]
     if unknown:
         raise _Refusal(f"run {state.name} has no task {unknown[0]}")
     return [state.task(task_id) for task_id in ids]

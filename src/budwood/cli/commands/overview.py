@@ -7,7 +7,6 @@ from budwood._core.rows import RunRow
 from budwood.cli.commands.ls import write_runs
 from budwood.cli.project import find_project
 from budwood.cli.text import bold, one_line
-from budwood.errors import UsageError
 
 _ENDED = 5
 _BEGIN = """\
@@ -23,14 +22,12 @@ budwood --help lists all commands."""
 def show_overview() -> None:
     """Show what is worth knowing, most urgent first."""
     project = find_project()
-    try:
-        store = project.open_store(project.resolve(flags={}), create=False)
-    except UsageError as error:
-        if error.code != "usage":
-            raise
+    resolved = project.resolve(flags={})
+    where = resolved.text("store") or ".budwood/store.db"
+    if "://" not in where and not (project.root / where).exists():
         click.echo(_BEGIN)
         return
-    with store:
+    with project.open_store(resolved, create=False) as store:
         rows = store.runs()
         drivers = {row.id: None if row.phase in ENDED_RUN else store.holder(row.id) for row in rows}
     if not rows:

@@ -28,6 +28,7 @@ _TASK_COLUMNS = (
     Column("BECAUSE", flexible=True),
     Column("WHAT", flexible=True),
 )
+_SHORT = 24
 _ATTEMPT_COLUMNS = (
     Column("ATTEMPT", right=True),
     Column("PHASE", tint=tinted),
@@ -36,7 +37,6 @@ _ATTEMPT_COLUMNS = (
     Column("CPU", right=True),
     Column("MEMORY", right=True),
     Column("COST", right=True),
-    Column("SLOT", right=True),
     Column("ENDED BY", flexible=True),
 )
 
@@ -124,6 +124,9 @@ def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> No
         click.echo()
         now = now_ms()
         write_table(_ATTEMPT_COLUMNS, [_attempt_cells(attempt, now) for attempt in attempts], indent="  ")
+        for attempt in attempts:
+            if len(_ending(attempt)) > _SHORT:  # a table may have cut it
+                click.echo(f"\n  attempt {attempt.number}: {one_line(_ending(attempt))}")
     else:
         click.echo("\n  no attempts yet")
 
@@ -164,7 +167,6 @@ def _attempt_cells(attempt: AttemptRow, now: int) -> list[object]:
         "" if attempt.cpu_s is None else span(attempt.cpu_s),
         "" if not attempt.peak_memory_bytes else size(attempt.peak_memory_bytes),
         "" if attempt.cost_usd is None else money(attempt.cost_usd),
-        attempt.slot,
         _ending(attempt),
     ]
 

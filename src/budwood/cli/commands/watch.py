@@ -2,8 +2,7 @@
 
 import os
 import sys
-import time
-from collections.abc import Callable
+from time import sleep
 
 import click
 
@@ -65,12 +64,11 @@ def command(run: str, jsonl: bool, after: int, where: str | None) -> int:
 class Watching:
     """A run seen from outside: its events are read from the store as they come."""
 
-    def __init__(self, store: Store, run: RunRow, view: View, *, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, store: Store, run: RunRow, view: View) -> None:
         self.state = RunState()
         self._store = store
         self._run = run.id
         self._view = view
-        self._sleep = sleep
         self._feed = Feed(lambda: None)
         self._summary = Summary(now_ms)
 
@@ -92,7 +90,7 @@ class Watching:
             self._show()
             if resting and self._rests():
                 return
-            self._sleep(LOOK_EVERY_S)
+            sleep(LOOK_EVERY_S)
 
     def is_alone(self) -> bool:
         """Say whether the run could go on and nobody drives it."""

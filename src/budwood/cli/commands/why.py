@@ -39,7 +39,7 @@ def command(run: str, task: str | None, as_json: bool, where: str | None) -> Non
         if task is None:
             _answer(scene, None, why_run(scene), tail="", as_json=as_json)
             return
-        found = scene.state.task(find_task(store, row, task).id)
+        found = scene.state.tasks[find_task(store, row, task).number]
         reasons = why_task(scene, found)
         blamed = _to_blame(scene, found)
         tail = "" if blamed is None else _tail(store, row, project.run_dir(row.id), blamed)

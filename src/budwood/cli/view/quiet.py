@@ -3,6 +3,7 @@
 Knows the public shape of events. Standard output belongs to the JSON alone.
 """
 
+import os
 from typing import BinaryIO
 
 import msgspec
@@ -39,7 +40,11 @@ class JsonLines(View):
                 self._out.write(self._encoder.encode(as_json(recorded)) + b"\n")
             self._out.flush()
         except BrokenPipeError:
-            self._gone = True  # whoever read has left; that must not end the run
+            # Whoever read has left. That must end neither the run nor, when buffers are flushed at exit, its exit code.
+            self._gone = True
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, self._out.fileno())
+            os.close(null)
 
     def say(self, text: str) -> None:
         return

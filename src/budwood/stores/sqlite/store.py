@@ -23,6 +23,7 @@ from budwood.stores.sqlite.database import Database
 from budwood.stores.sqlite.faults import unwritable
 from budwood.stores.sqlite.lease import RunLock, is_locked, try_lock
 from budwood.stores.sqlite.reading import pack, read_events, read_log
+from budwood.stores.sqlite.wal import make_room
 
 _PLACE = "SELECT fence, (SELECT max(number) FROM event WHERE run = ?1) FROM lease WHERE run = ?1"
 _PUT_EVENT = "INSERT INTO event (run, number, at_ms, kind, version, body) VALUES (?, ?, ?, ?, ?, ?)"
@@ -107,6 +108,7 @@ class SqliteStore(Store):
                 lease = Lease(run, max(fence, above) + 1, holder)
                 taken = "UPDATE lease SET fence = ?, holder = ? WHERE run = ?"
                 connection.execute(taken, (lease.fence, holder, number))
+                make_room(self._path)
         except BaseException as error:
             if lock is not None:
                 lock.close()

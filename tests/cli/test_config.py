@@ -1,0 +1,61 @@
+"""`budwood config`: every key, its value, and where that comes from."""
+
+from pathlib import Path
+
+import pytest
+
+from budwood.settings import KEYS
+from tests.support.program import call, in_terminal
+
+
+def values(*flags: str, cwd: Path) -> dict[str, dict[str, object]]:
+    settings = call("config", "show", "--json", *flags, cwd=cwd).json["settings"]
+    assert isinstance(settings, dict)
+    return settings
+
+
+def test_every_key_is_shown_with_its_default(tmp_path: Path) -> None:
+    assert list(values(cwd=tmp_path)) == list(KEYS)
+    lines = call("config", "show", cwd=tmp_path).out.splitlines()
+    assert len(lines) == len(KEYS) + 1
+    assert lines[0].split() == ["KEY", "VALUE"]
+    assert "slots           all cores" in lines
+
+
+def test_the_strongest_layer_wins_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "budwood.toml").write_text("[run]\nslots = 3\nretries = 2\nseed = 5\n")
+    (tmp_path / "plan.toml").write_text('[run]\nretries = 7\n[[task]]\nid = 1\nrun = "x"\n')
+    monkeypatch.setattr("tests.support.program._environment", lambda: {"BUDWOOD_SEED": "9", "XDG_CONFIG_HOME": "/none"})
+    shown = values("--plan", "plan.toml", cwd=tmp_path)
+    assert shown["slots"] == {"value": 3, "origin": str(tmp_path / "budwood.toml")}
+    assert shown["retries"] == {"value": 7, "origin": "plan.toml"}
+    assert shown["seed"] == {"value": 9, "origin": "BUDWOOD_SEED"}
+    assert shown["strict"] == {"value": False, "origin": "default"}
+    table = call("config", "show", "--origin", cwd=tmp_path).out
+    assert [line.split() for line in table.splitlines() if line.startswith("seed")] == [["seed", "9", "BUDWOOD_SEED"]]
+
+
+def test_a_wrong_key_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
+    (tmp_path / "budwood.toml").write_text("[run]\nslotz = 3\n")
+    ran = call("config", "show", cwd=tmp_path)
+    assert ran.code == 2
+    assert "slotz" in ran.err
+    assert "did you mean 'slots'?" in ran.err
+
+
+def test_keys_are_explained(tmp_path: Path) -> None:
+    keys = call("config", "keys", "--json", cwd=tmp_path).json["keys"]
+    assert isinstance(keys, list)
+    assert [key["key"] for key in keys] == list(KEYS)
+    assert keys[3] == {
+        "key": "slots",
+        "table": "run",
+        "takes": KEYS["slots"].kind.wants,
+        "default": "all cores",
+        "variable": "BUDWOOD_SLOTS",
+        "flag": "--slots",
+        "meaning": "How many attempts run at once.",
+    }
+    assert "slots (default: all cores)\n  How many attempts run at once.\n" in call("config", "keys", cwd=tmp_path).out
+    shown = in_terminal("config", "keys", cwd=tmp_path, env={"NO_COLOR": "1"})[1]
+    assert max(map(len, shown.splitlines())) <= 80

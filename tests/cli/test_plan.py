@@ -1,0 +1,123 @@
+"""`budwood plan show` and `budwood plan check`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.program import call, golden, in_terminal
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SEED = str(EXAMPLES / "seed-002.json")
+
+
+def write(folder: Path, text: str) -> str:
+    (folder / "plan.toml").write_text(text)
+    return "plan.toml"
+
+
+def test_the_batches_of_the_seed_are_those_that_it_shows(tmp_path: Path) -> None:
+    told = call("plan", "show", SEED, "--json", cwd=tmp_path).json
+    assert told["batches"] == [[1, 6], [2], [3, 4], [5, 7]]
+    assert told["critical_path"] == [1, 2, 3, 5]
+    assert told["format"] == "yokeflow"
+    lanes = told["lanes"]
+    assert isinstance(lanes, list)
+    assert lanes[0] == {"id": 1, "name": "Backend Infrastructure", "after": [], "tasks": [1, 2, 3]}
+
+
+def test_batches_are_a_table(tmp_path: Path) -> None:
+    ran = call("plan", "show", SEED, cwd=tmp_path)
+    assert ran.out == golden("""
+    BATCH  TASKS  LANES  IDS
+        1      2  1, 3   1, 6
+        2      1  1      2
+        3      2  1, 2   3, 4
+        4      2  2, 3   5, 7
+    """)
+    assert ran.err == "\nlongest path: 1 -> 2 -> 3 -> 5\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_can_be_drawn_and_narrowed(tmp_path: Path) -> None:
+    assert call("plan", "show", SEED, "--mermaid", cwd=tmp_path).out.startswith("flowchart TD\n")
+    assert call("plan", "show", SEED, "--ascii", "--batch", "4", cwd=tmp_path).out == golden("""
+    Batch 4
+      5 [2] <- 3, 4
+      7 [3] <- 3
+    """)
+    assert call("plan", "show", SEED, "--lane", "3", "--json", cwd=tmp_path).json["batches"] == [[6], [7]]
+
+
+def test_pictures_exclude_each_other(tmp_path: Path) -> None:
+    ran = call("plan", "show", SEED, "--mermaid", "--json", cwd=tmp_path)
+    assert ran.code == 2
+    assert "exclude each other" in ran.err
+
+
+def test_dropped_wishes_are_in_the_json(tmp_path: Path) -> None:
+    plan = write(tmp_path, '[[task]]\nid="a"\nprefer_after=["b"]\nrun="x"\n[[task]]\nid="b"\nafter=["a"]\nrun="x"\n')
+    told = call("plan", "show", plan, "--json", cwd=tmp_path).json
+    assert told["dropped"] == [{"task": "a", "after": "b"}]
+
+
+def test_a_wide_batch_is_cut_on_a_terminal_and_whole_in_a_pipe(tmp_path: Path) -> None:
+    plan = write(tmp_path, "".join(f'[[task]]\nid="task-number-{n}"\nrun="x"\n' for n in range(40)))
+    shown = in_terminal("plan", "show", plan, cwd=tmp_path, env={"NO_COLOR": "1"})[1].splitlines()
+    assert max(map(len, shown)) <= 80
+    assert shown[1].endswith("…")
+    assert "task-number-39" in call("plan", "show", plan, cwd=tmp_path).out
+
+
+def test_check_says_that_nothing_is_wrong(tmp_path: Path) -> None:
+    ran = call("plan", "check", SEED, cwd=tmp_path)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == f"{SEED}: 7 tasks, 3 lanes; widest batch 2, longest path 4; nothing to warn of\n"
+
+
+def test_check_lists_warnings_and_is_no_error(tmp_path: Path) -> None:
+    lane = "".join(f'[[task]]\nid={n}\nrun="x"\nlane="l"\n' for n in range(51))
+    wish = '[[task]]\nid="a"\nprefer_after=["b"]\nrun="x"\n[[task]]\nid="b"\nafter=["a"]\nrun="x"\n'
+    plan = write(tmp_path, f'[run]\nslots=99\n[[lane]]\nid="l"\n{lane}{wish}')
+    ran = call("plan", "check", plan, cwd=tmp_path)
+    warnings = [line for line in ran.out.splitlines() if line.startswith("warning: ")]
+    assert ran.code == 0
+    assert len(warnings) == 3
+    assert "lane 'l' has 51 tasks" in warnings[0]
+    assert "99 slots" in warnings[1]
+    assert "would close a circle" in warnings[2]
+    assert ran.out.endswith("; 3 warnings\n")
+    told = call("plan", "check", plan, "--json", cwd=tmp_path).json
+    assert (told["tasks"], told["widest"], told["slots"]) == (53, 52, 99)
+    assert told["warnings"] == [line.removeprefix("warning: ") for line in warnings]
+
+
+def test_a_machine_with_many_cores_is_no_reason_to_warn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(64)))
+    plan = write(tmp_path, '[[task]]\nid=1\nrun="x"\n')
+    assert "nothing to warn of" in call("plan", "check", plan, cwd=tmp_path).out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[[task]]\nid="a"\nafter=["b"]\nrun="x"\n[[task]]\nid="b"\nafter=["a"]\nrun="x"\n', "Circular dependencies detected: a -> b -> a"),
+        ('[[task]]\nid="a"\nafter=["bb"]\nrun="x"\n[[task]]\nid="b"\nrun="x"\n', "no task is called that"),
+        ('[[task]]\nid="a"\nrum="x"\n', "did you mean 'run'?"),
+        ("[[task]\n", "plan.toml"),
+        ('[[task]]\nid="a"\nrun="x"\ncpus=10000\n', "can never start"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "show"])
+def test_a_plan_that_cannot_be_followed_is_an_error(tmp_path: Path, text: str, said: str, command: str) -> None:
+    ran = call("plan", command, write(tmp_path, text), cwd=tmp_path)
+    if command == "show" and "cpus" in text:
+        assert ran.code == 0  # a picture can be drawn of what this machine could not run
+        return
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    ran = call("plan", "check", "nothing.toml", cwd=tmp_path)
+    assert ran.code == 2
+    assert "nothing.toml" in ran.err

@@ -1,0 +1,95 @@
+"""Ctrl-C once and twice, TERM, HUP: nothing is lost, and it is said what goes on."""
+
+import signal
+
+import pytest
+from tests.cli.world import HELD, Budwood, send, task, wait_for
+
+
+def held_plan(budwood: Budwood) -> None:
+    budwood.plan(task("a", HELD), task("b", HELD), task("c", after=["a", "b"]))
+
+
+def test_ctrl_c_once_starts_nothing_new_and_waits_for_what_runs(budwood: Budwood) -> None:
+    held_plan(budwood)
+    terminal = budwood.terminal("run", "plan.toml")
+    budwood.wait_began("a", "b")
+    terminal.press("\x03")
+    terminal.wait_text("stopping: nothing new starts; waiting for 2 running tasks: a, b")
+    terminal.wait_text("Ctrl-C again leaves at once; they go on")
+    budwood.let_go()
+    assert terminal.wait() == 130
+    assert "plan: interrupted; 2 done of 3" in terminal.text
+    assert "hint: budwood resume plan" in terminal.text
+    assert budwood.lines("began-c") == []
+    assert "plan: 3 done" in budwood.call("resume", "plan").err
+
+
+def test_ctrl_c_twice_leaves_at_once_and_attempts_go_on(budwood: Budwood) -> None:
+    held_plan(budwood)
+    terminal = budwood.terminal("run", "plan.toml")
+    budwood.wait_began("a", "b")
+    terminal.press("\x03")
+    terminal.wait_text("Ctrl-C again")
+    terminal.press("\x03")
+    assert terminal.wait() == 130
+    assert "2 tasks go on without a driver: a, b" in terminal.text
+    assert "hint: budwood resume plan" in terminal.text
+    assert budwood.lines("did-a") == []
+    assert budwood.driver() is None
+    budwood.let_go()
+    wait_for(lambda: budwood.lines("did-a") and budwood.lines("did-b"), what="attempts to go on alone")
+    assert "plan: 3 done" in budwood.call("resume", "plan").err
+    assert budwood.lines("began-a") == ["1"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_term_and_hup_leave_at_once(budwood: Budwood, number: signal.Signals) -> None:
+    held_plan(budwood)
+    driver = budwood.start("run", "plan.toml")
+    budwood.wait_began("a", "b")
+    send(driver, number)
+    said = budwood.finish(driver)
+    assert said.code == 130
+    assert "2 tasks go on without a driver: a, b" in said.err
+    budwood.let_go()
+    assert "plan: 3 done" in budwood.call("resume", "plan").err
+    assert budwood.lines("began-a") == ["1"]
+
+
+def test_a_terminal_that_is_closed_ends_the_driver_and_not_the_attempts(budwood: Budwood) -> None:
+    held_plan(budwood)
+    terminal = budwood.terminal("run", "plan.toml")
+    budwood.wait_began("a", "b")
+    terminal.hang_up()
+    assert terminal.wait() == 130
+    wait_for(lambda: budwood.driver() is None, what="the driver to leave")
+    budwood.let_go()
+    assert "plan: 3 done" in budwood.call("resume", "plan").err
+    assert budwood.lines("began-a") == ["1"]
+
+
+def test_a_stop_whose_last_tasks_end_meanwhile_is_a_finished_run(budwood: Budwood) -> None:
+    budwood.plan(task("a", HELD))
+    driver = budwood.start("run", "plan.toml")
+    budwood.wait_began("a")
+    send(driver, signal.SIGINT)
+    assert driver.stderr is not None
+    assert any("stopping" in line for line in iter(driver.stderr.readline, ""))
+    budwood.let_go()
+    said = budwood.finish(driver)
+    assert said.code == 0
+    assert "plan: 1 done" in said.err
+
+
+def test_a_signal_that_was_to_be_ignored_stays_ignored(budwood: Budwood) -> None:
+    budwood.plan(task("a", HELD))
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        driver = budwood.start("run", "plan.toml")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    budwood.wait_began("a")
+    send(driver, signal.SIGHUP)
+    budwood.let_go()
+    assert budwood.finish(driver).code == 0

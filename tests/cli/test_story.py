@@ -1,0 +1,109 @@
+"""`budwood story`: events as lines."""
+
+from typing import get_args
+
+import msgspec
+
+from budwood._core import events as e
+from budwood._core.model import AttemptError, AttemptPhase, RunSettings, TaskSpec
+from budwood.cli.sentences import sentence
+from tests.support.program import call, golden, in_terminal
+from tests.support.told import Told
+
+EVERY: tuple[e.Event, ...] = (
+    e.RunCreated(run="r", name="night", settings=RunSettings(), made_by="0.1.0"),
+    e.TasksAdded(tasks=(TaskSpec(id=1, run="a"), TaskSpec(id=2, run="b")), more=True),
+    e.PlanRevised(added=(TaskSpec(id="x"),), changed=(TaskSpec(id="y"),), removed=("z",)),
+    e.SettingsChanged(settings=RunSettings(slots=9), changed=("slots",)),
+    e.DriverStarted(driver="pid 1", fence=3),
+    e.DriverStopped(reason="asked to stop"),
+    e.RunAccounted(done=1, failed=2, skipped=3, cancelled=4, adopted=5, requeued=6, not_started=7, planned=28),
+    e.AttemptQueued(task="a", attempt=2, slot=1, retry=1, gpus=("0",)),
+    e.AttemptStarted(task="a", attempt=2, pid=5, began_at_ms=1),
+    e.AttemptAdopted(task="a", attempt=2),
+    e.AttemptEnded(
+        task="a",
+        attempt=2,
+        phase=AttemptPhase.TIMED_OUT,
+        counts=False,
+        error=AttemptError(type="timeout", message="too slow", attempt=2, max_retries=3, will_retry=True),
+        backoff_s=2.0,
+    ),
+    e.TasksSkipped(tasks=("b", "c"), because="a"),
+    e.TasksCancelled(tasks=("b",)),
+    e.TasksRetried(tasks=("b",)),
+    e.RunPaused(kind="disk", reason="the disk is full"),
+    e.RunWaiting(reason="back-off of 2 tasks", until_ms=5),
+    e.RunResumed(),
+    e.RunEnded(),
+    e.External(cause="timeout", detail="too slow", task="a", attempt=2),
+    e.RequestTaken(request=1, kind="pause", detail="paused"),
+    e.RequestRefused(request=2, kind="retry", reason="it has not failed"),
+)
+
+
+def test_every_kind_of_event_has_a_sentence() -> None:
+    assert {type(event) for event in EVERY} == set(get_args(e.Event))
+    assert [sentence(event) for event in EVERY] == [
+        "run night was created by budwood 0.1.0",
+        "2 tasks added: 1, 2, more to come",
+        "the plan was edited: added x, changed y, removed z",
+        "settings changed: slots is now 9",
+        "pid 1 began to drive (fence 3)",
+        "the driver left: asked to stop",
+        "accounted for all 28 tasks: 1 done, 2 failed, 3 skipped, 4 cancelled, 5 adopted, 6 to run again, 7 not started",
+        "a: attempt 2 goes to slot 1, retry 1, gpus 0",
+        "a: attempt 2 runs (pid 5)",
+        "a: attempt 2 was still running and was taken over",
+        "a: attempt 2 timed out after 0 ms: too slow; it does not count; tried again in 2.0 s",
+        "skipped because of a: b, c",
+        "cancelled: b",
+        "wanted again: b",
+        "the run paused (disk): the disk is full",
+        "the run waits: back-off of 2 tasks",
+        "the run goes on",
+        "every task has ended",
+        "a: decided from outside: timeout (too slow)",
+        "request 1: pause: paused",
+        "request 2: retry: refused: it has not failed",
+    ]
+
+
+def test_a_run_is_told_line_by_line(night: Told) -> None:
+    lines = call("story", cwd=night.root).out.splitlines()
+    assert len(lines) == night.state.number
+    assert lines[0] == "1 2026-09-21T14:13:21.000Z run night was created by budwood 0.1.0"
+    assert lines[2] == "3 2026-09-21T14:13:23.000Z 7 tasks added: build, test, deploy, docs, site and 2 more"
+
+
+def test_the_story_of_a_task_leaves_the_others_out(over: Told) -> None:
+    assert call("story", "night", "deploy", cwd=over.root).out == golden("""
+    3 2026-09-21T14:13:23.000Z deploy was added: ./deploy --now
+    13 2026-09-21T14:13:33.000Z skipped because of test: deploy, end
+    """)
+
+
+def test_a_terminal_shows_the_time_of_day_and_wraps(night: Told) -> None:
+    shown = in_terminal("story", cwd=night.root, columns=60, env={"NO_COLOR": "1", "TZ": "UTC"})[1].splitlines()
+    assert shown[0] == "Monday, 2026-09-21"
+    assert shown[1] == "    1  14:13:21  run night was created by budwood 0.1.0"
+    assert max(map(len, shown)) <= 60
+    assert shown[3:5] == [
+        "    3  14:13:23  7 tasks added: build, test, deploy, docs,",
+        "                 site and 2 more",
+    ]
+
+
+def test_json_lines_have_the_public_shape_of_events(over: Told) -> None:
+    lines = call("story", "--json", "--after", "3", cwd=over.root).raw.splitlines()
+    first = msgspec.json.decode(lines[0])
+    assert first == {
+        "number": 4,
+        "at_ms": 1_790_000_004_000,
+        "event": "attempt_queued",
+        "version": 1,
+        "task": "build",
+        "attempt": 1,
+        "slot": 0,
+    }
+    assert [msgspec.json.decode(line)["number"] for line in lines] == list(range(4, over.state.number + 1))
