@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from tests.support.program import call, in_terminal
 
 from budwood.settings import KEYS
-from tests.support.program import call, in_terminal
 
 
 def values(*flags: str, cwd: Path) -> dict[str, dict[str, object]]:

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from tests.support.program import call, in_terminal
+from tests.support.told import Told
 
 from budwood.cli import checkup
 from budwood.cli.containment import Probe, containment, kills_user_processes
 from budwood.cli.project import find_project
 from budwood.errors import ExecutorError
-from tests.support.program import call, in_terminal
-from tests.support.told import Told
 
 NAMES = ["system", "python", "supervisor", "sh", "git", "store", "sockets", "disk"]
 MORE = ["processes", "namespaces", "memory", "logout", "open files", "inotify"]

@@ -6,13 +6,13 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.support.program import call, in_terminal
+from tests.support.scene import Scene
+from tests.support.told import Told
 
 from budwood._core.model import RunSettings, TaskSpec
 from budwood.cli.logs import LogTail
 from budwood.cli.text import visible
-from tests.support.program import call, in_terminal
-from tests.support.scene import Scene
-from tests.support.told import Told
 
 NASTY = b"a\0b\xff\x1b[31mred\x1b[0m\x1b[2J\x1b]0;title\x07 \xe2\x80\xaeback\r\nlast\tline"
 
@@ -47,7 +47,9 @@ def test_a_pipe_gets_the_bytes_as_they_are(nasty: Path) -> None:
 
 def test_a_terminal_gets_nothing_that_could_harm_it(nasty: Path) -> None:
     shown = in_terminal("logs", "night", "t", cwd=nasty)[1]
-    assert shown == "a^@b\\xff\x1b[31mred\x1b[0m^[[2J^[]0;title^G \\u202eback\x1b[0m\nlast\tline".replace("\x1b[0m\nlast", "\nlast")
+    assert shown == "a^@b\\xff\x1b[31mred\x1b[0m^[[2J^[]0;title^G \\u202eback\x1b[0m\nlast\tline".replace(
+        "\x1b[0m\nlast", "\nlast"
+    )
     plain = in_terminal("logs", "night", "t", cwd=nasty, env={"NO_COLOR": "1"})[1]
     assert "\x1b" not in plain
     assert "a^@b\\xffred^[[2J" in plain
@@ -146,13 +148,26 @@ def test_output_beyond_the_limit_has_its_middle_dropped_and_counted(tmp_path: Pa
     assert out.endswith("line 298\nline 299\n")
 
 
+def test_a_running_attempt_that_printed_too_much_says_that_its_end_is_unordered(tmp_path: Path) -> None:
+    command = "seq 1000; touch begun; while ! [ -e go ]; do sleep 0.02; done"
+    scene = Scene(tmp_path, [TaskSpec(id="t", run=command)], settings=RunSettings(output_bytes=400))
+    driving = drive_in_background(scene)
+    wait_for(tmp_path / "begun")
+    while "in no order" not in (err := call("logs", "last", "t", cwd=tmp_path).err):
+        assert err == ""  # the supervisor has not written it all yet
+    (tmp_path / "go").touch()
+    driving.join()
+
+
 class TestLogTail:
     """The log of a running attempt: a head, then a ring of which the order is unknown once it is full."""
 
     HEAD, TAIL = 10, 6
 
     def tail_of(self, directory: Path) -> LogTail:
-        (directory / "spec.json").write_text(f'{{"head_bytes": {self.HEAD}, "tail_bytes": {self.TAIL}, "attempt": "0.1"}}')
+        (directory / "spec.json").write_text(
+            f'{{"head_bytes": {self.HEAD}, "tail_bytes": {self.TAIL}, "attempt": "0.1"}}'
+        )
         return LogTail(directory)
 
     def test_what_is_added_is_read_once(self, tmp_path: Path) -> None:
@@ -173,7 +188,11 @@ class TestLogTail:
 
     @pytest.mark.parametrize(
         ("dropped", "tail_text", "rest"),
-        [(1, b"bcdefg", b"defg"), (3, b"defghi", b"defghi"), (5, b"fghijk", b"[budwood: 2 bytes dropped here]\nfghijk")],
+        [
+            (1, b"bcdefg", b"defg"),
+            (3, b"defghi", b"defghi"),
+            (5, b"fghijk", b"[budwood: 2 bytes dropped here]\nfghijk"),
+        ],
     )
     def test_what_was_read_of_the_ring_before_it_was_full_is_not_given_twice(
         self, tmp_path: Path, dropped: int, tail_text: bytes, rest: bytes

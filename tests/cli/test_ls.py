@@ -81,7 +81,9 @@ def test_without_a_store_nothing_is_made_and_the_error_says_how_to_begin(tmp_pat
 
 
 def test_at_80_columns_long_names_are_cut_and_nothing_wraps(tmp_path: Path) -> None:
-    Told(tmp_path, [TaskSpec(id=1, run="true")], name="a-name-that-is-rather-long-for-a-table-of-eighty-columns").close()
+    Told(
+        tmp_path, [TaskSpec(id=1, run="true")], name="a-name-that-is-rather-long-for-a-table-of-eighty-columns"
+    ).close()
     code, shown = in_terminal("ls", cwd=tmp_path)
     assert code == 0
     assert "…" in shown

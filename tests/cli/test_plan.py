@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from tests.support.program import call, golden, in_terminal
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -100,7 +99,10 @@ def test_a_machine_with_many_cores_is_no_reason_to_warn(tmp_path: Path, monkeypa
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('[[task]]\nid="a"\nafter=["b"]\nrun="x"\n[[task]]\nid="b"\nafter=["a"]\nrun="x"\n', "Circular dependencies detected: a -> b -> a"),
+        (
+            '[[task]]\nid="a"\nafter=["b"]\nrun="x"\n[[task]]\nid="b"\nafter=["a"]\nrun="x"\n',
+            "Circular dependencies detected: a -> b -> a",
+        ),
         ('[[task]]\nid="a"\nafter=["bb"]\nrun="x"\n[[task]]\nid="b"\nrun="x"\n', "no task is called that"),
         ('[[task]]\nid="a"\nrum="x"\n', "did you mean 'run'?"),
         ("[[task]\n", "plan.toml"),

@@ -46,7 +46,7 @@ def test_cancel_ends_what_runs_and_the_run(budwood: Budwood) -> None:
     driver = budwood.start("run", "plan.toml")
     budwood.wait_began("a")
     said = budwood.call("cancel", "plan")
-    assert "plan: cancelled 2 tasks" in said.err
+    assert "plan: tasks cancelled: 2" in said.err
     done = budwood.finish(driver)
     assert done.code == 1
     assert "plan: cancelled; 2 cancelled of 2" in done.err
@@ -57,7 +57,7 @@ def test_cancel_without_a_driver_waits_until_processes_are_gone(budwood: Budwood
     budwood.plan(task("a", HELD), task("b", HELD), task("c", after=["a"]))
     killed(budwood, "a", "b")
     said = budwood.call("cancel", "plan")
-    assert "plan: cancelled 3 tasks" in said.err
+    assert "plan: tasks cancelled: 3" in said.err
     assert budwood.state().phase == "cancelled"
     assert budwood.driver() is None
     budwood.let_go()
@@ -101,7 +101,7 @@ def test_retry_without_a_driver_drives_what_did_not_succeed(budwood: Budwood) ->
     budwood.call("run", "plan.toml", code=1)
     (budwood.root / "fixed").touch()
     said = budwood.call("retry", "plan")
-    assert "plan: retrying 2 tasks" in said.err
+    assert "plan: tasks wanted again: 2" in said.err
     assert "plan: 3 done" in said.err
     assert budwood.lines("tries") == ["x", "x"]
     assert budwood.lines("began-good") == ["1"]
@@ -113,7 +113,7 @@ def test_retry_with_a_driver_is_done_by_it(budwood: Budwood) -> None:
     budwood.wait_began("held")
     wait_for(lambda: budwood.state().task("bad").phase is TaskPhase.FAILED, what="bad to fail")
     (budwood.root / "fixed").touch()
-    assert "plan: retrying 1 tasks" in budwood.call("retry", "plan", "bad").err
+    assert "plan: tasks wanted again: 1" in budwood.call("retry", "plan", "bad").err
     budwood.let_go()
     assert budwood.finish(driver).code == 0
 

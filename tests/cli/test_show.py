@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+from tests.support.program import call, golden
+from tests.support.told import LANES, Told
 
 from budwood._core.decisions import decision_lines
 from budwood._core.events import PlanRevised
 from budwood._core.model import TaskSpec
-from tests.support.program import call, golden
-from tests.support.told import LANES, Told
 
 
 def test_the_tasks_of_a_run_are_a_table(over: Told, terminal: None) -> None:

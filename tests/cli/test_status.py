@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -139,11 +140,19 @@ class TestWatch:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         told = Told(tmp_path, [TaskSpec(id="one", run="true"), TaskSpec(id="two", run="true")])
-        steps = iter([lambda: told.done("one"), lambda: told.done("two"), lambda: told.tell(RunEnded()), lambda: None])
-        monkeypatch.setattr("budwood.cli.commands.watch.sleep", lambda seconds: next(steps)())
+        steps: list[Callable[[], None]] = [
+            lambda: told.done("one"),
+            lambda: told.done("two"),
+            lambda: told.tell(RunEnded()),
+            lambda: None,
+        ]
+        monkeypatch.setattr("budwood.cli.commands.watch.sleep", lambda seconds: steps.pop(0)())
         ran = call("watch", cwd=tmp_path)
         assert ran.code == 0
-        assert [line.split()[:3] for line in ran.err.splitlines()[:2]] == [["done", "1/2", "one"], ["done", "2/2", "two"]]
+        assert [line.split()[:3] for line in ran.err.splitlines()[:2]] == [
+            ["done", "1/2", "one"],
+            ["done", "2/2", "two"],
+        ]
         told.close()
 
     def test_ctrl_c_leaves_the_run_alone(self, night: Told) -> None:

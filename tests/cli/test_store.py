@@ -7,10 +7,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
-from budwood._core.model import TaskSpec
 from tests.support.program import call, in_terminal
 from tests.support.told import Told, ended
+from tests.support.unprivileged import needs_root, run_as_nobody
+
+from budwood._core.model import TaskSpec
 
 READERS = [("ls",), ("status",), ("show",), ("story",), ("why",), ("logs",), ("store", "verify"), ("watch",)]
 
@@ -39,12 +40,21 @@ class TestVerify:
     @pytest.mark.parametrize(
         ("statement", "said"),
         [
-            ("UPDATE task SET phase = 'done' WHERE number = 1", 'run night: task 1: phase is "done", the events say "failed"'),
+            (
+                "UPDATE task SET phase = 'done' WHERE number = 1",
+                'run night: task 1: phase is "done", the events say "failed"',
+            ),
             ("UPDATE run SET cost_usd = 9", "run night: cost_usd is 9.0, the events say 0.25"),
-            ("UPDATE attempt SET exit_code = 0 WHERE task = 1 AND number = 2", "attempt 1.2: exit_code is 0, the events say 3"),
+            (
+                "UPDATE attempt SET exit_code = 0 WHERE task = 1 AND number = 2",
+                "attempt 1.2: exit_code is 0, the events say 3",
+            ),
             ("DELETE FROM attempt WHERE task = 0", "run night: attempt 0.1 is missing from the table"),
             ("DELETE FROM dependency WHERE task = 2", "run night: dependency 2 on 1 is missing from the table"),
-            ("INSERT INTO dependency SELECT run, 0, 5, 1 FROM task LIMIT 1", "dependency 0 on 5 is in the table, but no event made it"),
+            (
+                "INSERT INTO dependency SELECT run, 0, 5, 1 FROM task LIMIT 1",
+                "dependency 0 on 5 is in the table, but no event made it",
+            ),
             ("UPDATE log SET data = x'00', size = 900 WHERE task = 0", "the log of attempt 1 of task 0"),
             ("DELETE FROM event WHERE number = 5", "event 5 is missing"),
             ("UPDATE event SET body = '{' WHERE number = 5", "event 5"),
@@ -170,7 +180,7 @@ class TestBadStores:
         assert "database of another program" in ran.err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root can write what is read-only; test_unprivileged runs this")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can write what is read-only; the test below runs this")
 def test_a_read_only_store_can_be_read(tmp_path: Path) -> None:
     told = ended(tmp_path)
     told.close()
@@ -184,6 +194,12 @@ def test_a_read_only_store_can_be_read(tmp_path: Path) -> None:
             assert (ran.code, ran.err.startswith("error")) == (0, False), command
     finally:
         folder.chmod(0o755)
+
+
+@needs_root
+@pytest.mark.slow
+def test_the_same_as_a_user_without_rights() -> None:
+    run_as_nobody(["tests/cli/test_store.py"])
 
 
 def test_the_store_can_be_somewhere_else(tmp_path: Path) -> None:

@@ -3,12 +3,12 @@
 from typing import get_args
 
 import msgspec
+from tests.support.program import call, golden, in_terminal
+from tests.support.told import Told
 
 from budwood._core import events as e
 from budwood._core.model import AttemptError, AttemptPhase, RunSettings, TaskSpec
 from budwood.cli.sentences import sentence
-from tests.support.program import call, golden, in_terminal
-from tests.support.told import Told
 
 EVERY: tuple[e.Event, ...] = (
     e.RunCreated(run="r", name="night", settings=RunSettings(), made_by="0.1.0"),
@@ -42,6 +42,11 @@ EVERY: tuple[e.Event, ...] = (
 )
 
 
+ACCOUNTED = (
+    "accounted for all 28 tasks: 1 done, 2 failed, 3 skipped, 4 cancelled, 5 adopted, 6 to run again, 7 not started"
+)
+
+
 def test_every_kind_of_event_has_a_sentence() -> None:
     assert {type(event) for event in EVERY} == set(get_args(e.Event))
     assert [sentence(event) for event in EVERY] == [
@@ -51,7 +56,7 @@ def test_every_kind_of_event_has_a_sentence() -> None:
         "settings changed: slots is now 9",
         "pid 1 began to drive (fence 3)",
         "the driver left: asked to stop",
-        "accounted for all 28 tasks: 1 done, 2 failed, 3 skipped, 4 cancelled, 5 adopted, 6 to run again, 7 not started",
+        ACCOUNTED,
         "a: attempt 2 goes to slot 1, retry 1, gpus 0",
         "a: attempt 2 runs (pid 5)",
         "a: attempt 2 was still running and was taken over",

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.support.program import call, golden
+from tests.support.told import LANES, SETTINGS, Told
 
 from budwood._core.events import PlanRevised, RunEnded, RunPaused, RunWaiting, SettingsChanged, TasksCancelled
 from budwood._core.model import RunSettings, TaskId, TaskSpec
-from tests.support.program import call, golden
-from tests.support.told import LANES, SETTINGS, Told
 
 
 def kinds(told: Told, *arguments: str) -> list[tuple[str, TaskId | None]]:

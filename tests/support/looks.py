@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from tests.support.told import AT_MS, Told, ended, under_way
 
 
@@ -45,6 +44,14 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let output go to a terminal of 80 columns."""
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
     # text comes last: a module that is first imported while text is changed would keep the change.
-    for module in ("tables", "log_writer", "commands.story", "commands.plan", "commands.doctor", "commands.config", "text"):
+    for module in (
+        "tables",
+        "log_writer",
+        "commands.story",
+        "commands.plan",
+        "commands.doctor",
+        "commands.config",
+        "text",
+    ):
         monkeypatch.setattr(f"budwood.cli.{module}.is_terminal", lambda: True)
     monkeypatch.setattr("budwood.cli.text.has_colour", lambda: False)

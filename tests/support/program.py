@@ -1,4 +1,4 @@
-"""The program as a user calls it: in this process, which is quick, or as a process of its own in a terminal of 80 columns."""
+"""The program as a user calls it: in this process, which is quick, or as one of its own in a terminal of 80 columns."""
 
 import fcntl
 import io

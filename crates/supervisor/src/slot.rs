@@ -2,9 +2,10 @@
 //!
 //! Knows paths and who may hold a slot. Must not know messages or attempts.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,8 @@ use serde::Serialize;
 
 use crate::attempt::wall_clock_ms;
 use crate::sys;
+
+const BIND_TRIES: u32 = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Places {
@@ -63,10 +66,24 @@ impl Slot {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
             _ => (),
         }
-        let listener = UnixListener::bind(&self.places.socket)?;
+        let listener = self.bind()?;
         listener.set_nonblocking(true)?;
         self.write_info()?;
         Ok(listener)
+    }
+
+    /// The last supervisor of an earlier drive may remove the directory just now; once our socket is in it, it cannot.
+    fn bind(&self) -> io::Result<UnixListener> {
+        let mut tries_left = BIND_TRIES;
+        loop {
+            match UnixListener::bind(&self.places.socket) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound && tries_left > 0 => tries_left -= 1,
+                bound => return bound,
+            }
+            if let Some(runtime) = self.places.socket.parent() {
+                DirBuilder::new().mode(0o700).recursive(true).create(runtime)?;
+            }
+        }
     }
 
     fn write_info(&self) -> io::Result<()> {
@@ -107,6 +124,11 @@ impl Slot {
     pub fn take_down_sign(&self) {
         let _ = fs::remove_file(&self.places.socket);
         let _ = fs::remove_file(self.places.slot_dir.join("info.json"));
+        let _ = fs::remove_dir(&self.places.tmp);
+        // Fails while another slot of the run has something in it: the last one to leave turns off the light.
+        if let Some(runtime) = self.places.socket.parent() {
+            let _ = fs::remove_dir(runtime);
+        }
     }
 }
 

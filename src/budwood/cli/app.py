@@ -5,13 +5,11 @@ Commands are loaded when they are called, so that `budwood run` does not pay for
 
 import os
 import sys
-import traceback
 from importlib import import_module
 
 import click
 
 from budwood import __version__
-from budwood._core.suggest import nearest
 from budwood.errors import BudwoodError
 
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -67,6 +65,8 @@ class Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in NAMES and not name.startswith("-"):
+            from budwood._core.suggest import nearest  # a run that was spelled right starts sooner without it
+
             meant = GUESSES.get(name) or nearest(name, NAMES)
             hint = f"did you mean budwood {meant}?" if meant else "budwood --help lists the commands"
             raise click.UsageError(f"there is no command {name!r}\n\nhint: {hint}")
@@ -103,6 +103,9 @@ def main() -> None:
 
 
 def _run() -> int:
+    platform: str = sys.platform
+    if platform == "win32":
+        return _tell("budwood needs a POSIX system", "on Windows, install and run it inside WSL", 2)
     try:
         code = app.main(standalone_mode=False)
         sys.stdout.flush()
@@ -120,6 +123,8 @@ def _run() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception:
+        import traceback
+
         traceback.print_exc()
         return _tell(
             "this is a bug in budwood; what was recorded is safe", "budwood store verify checks it", INTERNAL_ERROR

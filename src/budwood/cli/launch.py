@@ -4,7 +4,7 @@ Knows the project and `drive`. Opens the store itself when it detaches, because 
 """
 
 import sys
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import click
@@ -55,12 +55,11 @@ def launch(job: Job, store: Store, *, detach: bool) -> int:
             return side.exit_code
         _tell_detached(job, pid=side.pid)
         return 0
-    with ExitStack() as stack:
-        again = stack.enter_context(job.project.open_store(job.resolved, create=True))
+    with job.project.open_store(job.resolved, create=True) as again:
         return _drive(job, again, ready=side.ready)
 
 
-def _drive(job: Job, store: Store, *, ready: object = None) -> int:
+def _drive(job: Job, store: Store, *, ready: Callable[[], None] | None = None) -> int:
     return drive(
         store,
         job.project,
@@ -69,7 +68,7 @@ def _drive(job: Job, store: Store, *, ready: object = None) -> int:
         opening=job.opening,
         executor=job.project.executor(job.run, job.settings),
         manner=job.manner,
-        ready=ready if callable(ready) else None,
+        ready=ready,
     )
 
 

@@ -35,6 +35,13 @@ def read_log(store: Store, run: str, run_dir: Path, attempt: AttemptRow) -> byte
         return kept if kept is not None else b"" if not attempt.output_bytes else None
 
 
+def is_unordered(directory: Path) -> bool:
+    """Say whether the log of a running attempt has more behind its head than its ring holds."""
+    tail = LogTail(directory)
+    tail.read()
+    return tail.is_full
+
+
 class LogTail:
     """Reads what is added to the log of a running attempt.
 

@@ -23,12 +23,12 @@ _LIMITS = (
     click.option("--max-attempts", type=int, metavar="N", help="Pause when so many attempts were started."),
 )
 _MANNERS = (
+    click.option("--detach", is_flag=True, help="Go on in the background; survives a logout."),
     click.option("--notify", metavar="CMD", help="A shell command to run when the run ends, pauses or waits."),
     click.option("--jsonl", is_flag=True, help="Write every event as one JSON line to standard output."),
     click.option("-q", "--quiet", is_flag=True, help="Say nothing but, in one line, what went wrong."),
     click.option("--store", metavar="PATH", help=STORE_HELP),
 )
-_DETACH = click.option("--detach", is_flag=True, help="Go on in the background; survives a logout.")
 
 
 def limit_options(command: Command) -> Command:
@@ -37,12 +37,7 @@ def limit_options(command: Command) -> Command:
 
 
 def drive_options(command: Command) -> Command:
-    """Add how a drive is seen and heard of, and --detach."""
-    return _add(command, (_DETACH, *_MANNERS))
-
-
-def manner_options(command: Command) -> Command:
-    """Add how a drive is seen and heard of."""
+    """Add where a drive goes on, and how it is seen and heard of."""
     return _add(command, _MANNERS)
 
 

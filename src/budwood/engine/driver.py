@@ -166,7 +166,7 @@ class Driver:
             self._flush()
             if self._is_over():
                 return
-            if not self._journal.urgent:  # else carrying out a command had an end reported: nothing would wake us for it
+            if not self._journal.urgent:  # else a command had an end reported at once, and nothing would wake us for it
                 self._loop.turn()
 
     def _fill_slots(self) -> None:

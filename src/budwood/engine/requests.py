@@ -90,7 +90,7 @@ def _cancel(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
         raise _Refusal(f"task {tasks[0].spec.id} has ended: {tasks[0].phase.value}")
     events: list[Event] = [External(cause="cancel", task=task.spec.id) for task in tasks] or [External(cause="cancel")]
     events.append(TasksCancelled(tasks=ids, whole_run=not tasks))
-    return events, f"cancelled {len(ids)} tasks"
+    return events, f"tasks cancelled: {len(ids)}"
 
 
 def _retry(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
@@ -106,7 +106,7 @@ def _retry(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
     ids = tuple(state.tasks[number].spec.id for number in _with_relatives(state, tasks))
     events: list[Event] = [External(cause="retry", task=task.spec.id) for task in tasks]
     events.append(TasksRetried(tasks=ids))
-    return events, f"retrying {len(ids)} tasks"
+    return events, f"tasks wanted again: {len(ids)}"
 
 
 def _with_relatives(state: RunState, tasks: list[TaskState]) -> list[int]:

@@ -9,7 +9,9 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def command(ctx: click.Context, shell: str) -> None:
-    """Write the completion script of a shell; runs and tasks are completed from the store.
+    """Write the completion script of a shell.
+
+    It completes commands and options, and runs and tasks from the store.
 
     \b
     bash: eval "$(budwood completion bash)"  in ~/.bashrc

@@ -26,14 +26,14 @@ def command() -> int:
     folder = Path(tempfile.mkdtemp(prefix="budwood-demo-"))
     stage = Stage(folder / "project", environ=os.environ, say=_say)
     undisturbed = Stage(folder / "undisturbed", environ=os.environ, say=_say)
-    holds = False
+    holds: bool | None = None
     try:
         holds = _play(stage, undisturbed)
     finally:
         for each in (stage, undisturbed):
             each.clear()
-        if holds:
-            shutil.rmtree(folder)
+        if holds is not False:  # also when somebody pressed Ctrl-C
+            shutil.rmtree(folder, ignore_errors=True)
         else:
             _say(f"\nwhat there is to look at is kept in {folder}")
     if holds:

@@ -22,9 +22,10 @@ _TINTS = {"ok": "done", "warning": "paused", "missing": "failed", "unknown": "wa
 @json_option
 @store_option
 def command(as_json: bool, where: str | None) -> int:
-    """Look whether everything is there, what holds attempts here, and how many slots are sensible.
+    """Look whether everything is there that budwood needs.
 
-    The exit code is 1 only if something is missing without which nothing runs.
+    Also tells what holds attempts here and how many slots are sensible. The exit code is 1 only if something is
+    missing without which nothing runs.
 
     \b
     Example: budwood doctor

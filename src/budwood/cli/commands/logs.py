@@ -11,7 +11,7 @@ from budwood.cli.arguments import run_argument, task_argument
 from budwood.cli.find import find_run, find_task
 from budwood.cli.follow import Follower
 from budwood.cli.log_writer import LogWriter
-from budwood.cli.logs import attempt_dir, read_log
+from budwood.cli.logs import attempt_dir, is_unordered, read_log
 from budwood.cli.looking import looking, note, store_option
 from budwood.cli.text import cut, one_line, width
 from budwood.cli.words import counted, some
@@ -24,7 +24,9 @@ _WIDEST = 20
 @click.command("logs")
 @run_argument(required=False)
 @task_argument()
-@click.option("--attempt", "number", type=click.IntRange(min=1), help="An earlier attempt, not the newest.")
+@click.option(
+    "--attempt", "number", type=click.IntRange(min=1), metavar="N", help="An earlier attempt, not the newest."
+)
 @click.option("-f", "--follow", is_flag=True, help="Go on as more is printed, until the attempt ends.")
 @click.option("--raw", is_flag=True, help="Write the bytes as they are, also to a terminal.")
 @click.option(
@@ -34,7 +36,9 @@ _WIDEST = 20
 def command(
     run: str, task: str | None, number: int | None, follow: bool, raw: bool, folder: Path | None, where: str | None
 ) -> None:
-    """Print what attempts printed: of a TASK its newest attempt, without one all tasks, each line with its task's id.
+    """Print what attempts printed.
+
+    Of a TASK its newest attempt; without one the newest attempts of all tasks, each line with its task's id.
 
     \b
     Example: budwood logs night build -f
@@ -71,6 +75,8 @@ def _print_one(store: Store, row: RunRow, run_dir: Path, task: TaskRow, *, numbe
     writer = LogWriter(raw=raw)
     writer.write(data)
     writer.close()
+    if wanted[-1].phase in OPEN_ATTEMPT and is_unordered(attempt_dir(run_dir, wanted[-1])):
+        note("\nmore was printed than is kept; until the attempt ends, the later part is in no order")
     if not data:
         verb = "has printed nothing yet" if wanted[-1].phase in OPEN_ATTEMPT else "printed nothing"
         note(f"attempt {wanted[-1].number} of task {task.id} {verb}")

@@ -1,5 +1,7 @@
 """`budwood resume`: a run goes on where it was."""
 
+import shlex
+
 import click
 
 from budwood._core.model import RunPhase
@@ -67,5 +69,5 @@ def _refuse(row: RunRow, *, driven: bool) -> None:
 def _tell(row: RunRow, store: Store, *, quiet: bool) -> int:
     state = fold(store.read(row.id))
     verdict = reach_verdict(state)
-    tell(verdict, state, store, quiet=quiet, hint="it is finished; budwood run FILE --again runs it afresh")
+    tell(verdict, state, store, quiet=quiet, hint=f"budwood run {shlex.quote(row.source)} --again runs it afresh")
     return verdict.exit_code

@@ -13,6 +13,7 @@ from budwood.cli.planned import Planned, fresh_run_id, read_planned
 from budwood.cli.words import counted
 from budwood.engine import reach_verdict
 from budwood.engine.opening import revision
+from budwood.executors.local import find_binary
 from budwood.stores import Store
 
 
@@ -50,6 +51,7 @@ def command(
         return 0
     if not quiet:
         _remark(planned, file)
+    find_binary()  # without a supervisor nothing can run, and nothing shall be claimed
     with planned.project.open_store(planned.resolved, create=True) as store:
         claim = store.claim(fresh_run_id(), name=planned.name, source=planned.source, fresh=again)
         if not claim.created:

@@ -105,9 +105,9 @@ def _write_whole(store: Store, row: RunRow, file: Path) -> None:
 @click.option("--run", "named", metavar="RUN", help="Of a store: only this run.")
 @store_option
 def import_(source: str, named: str | None, where: str | None) -> None:
-    """Take a run from an exported FILE ("-" is standard input), or move runs here from another STORE.
+    """Take a run from an exported FILE, or move runs here from another STORE.
 
-    A run that is moved can afterwards be read in the other store, but no longer driven there.
+    A FILE of "-" is standard input. A run that is moved can be read in the other store afterwards, but not driven.
 
     \b
     Example: budwood store import ../old/.budwood/store.db --run night

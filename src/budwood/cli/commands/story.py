@@ -20,7 +20,7 @@ from budwood.cli.times import clock, day, iso
 @click.command("story")
 @run_argument(required=False)
 @task_argument()
-@click.option("--after", type=click.IntRange(min=0), default=0, help="Begin behind this event's number.")
+@click.option("--after", type=click.IntRange(min=0), default=0, metavar="N", help="Begin behind this event's number.")
 @click.option("--json", "as_lines", is_flag=True, help="Write each event as a line of JSON.")
 @store_option
 def command(run: str, task: str | None, after: int, as_lines: bool, where: str | None) -> None:

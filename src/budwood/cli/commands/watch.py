@@ -25,12 +25,18 @@ LOOK_EVERY_S = 0.25
 @click.command("watch")
 @run_argument(required=False)
 @click.option("--jsonl", is_flag=True, help="Write every event as a line of JSON to standard output.")
-@click.option("--after", type=click.IntRange(min=0), default=0, help="With --jsonl: begin behind this event's number.")
+@click.option(
+    "--after",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="With --jsonl: begin behind this event's number.",
+)
 @store_option
 def command(run: str, jsonl: bool, after: int, where: str | None) -> int:
-    """Follow a run that is driven elsewhere, until it rests; Ctrl-C leaves it alone.
+    """Follow a run that is driven elsewhere, until it rests.
 
-    The exit code is that of the run.
+    Ctrl-C leaves the run alone. The exit code is the run's own.
 
     \b
     Example: budwood watch night

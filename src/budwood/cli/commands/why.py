@@ -28,7 +28,7 @@ _TAIL_BYTES = 4096
 @json_option
 @store_option
 def command(run: str, task: str | None, as_json: bool, where: str | None) -> None:
-    """Say why a TASK does not run or why it failed; without one, why the run stands where it stands.
+    """Say why a TASK does not run or why it failed, or why a run stands still.
 
     \b
     Example: budwood why night deploy

@@ -1,0 +1,250 @@
+"""An executor without processes, for tests of whatever stands above executors.
+
+What a machine remembers, though drivers come and go, is one object (`FakeMachine`); each driver gets an executor of its
+own on it, as each gets a process of its own in life. Knows the contract of executors; must not know any real one.
+"""
+
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from threading import RLock
+
+from msgspec import Struct
+
+from budwood._core.model import AttemptPhase, Outcome
+from budwood.errors import ExecutorError, LeaseLost
+from budwood.executors.base import Executor, Loop, Recovered, Sink, Work
+
+_EPOCH_MS = 1_700_000_000_000
+
+
+class Ending(Struct, frozen=True):
+    """How an attempt ends and what it printed; a log of None is one that is too large to be carried about."""
+
+    outcome: Outcome
+    log: bytes | None = b""
+
+
+def succeeded(*, log: bytes | None = b"") -> Ending:
+    """End well."""
+    return Ending(Outcome(phase=AttemptPhase.SUCCEEDED, exit_code=0), log)
+
+
+def failed(exit_code: int = 1, *, error_type: str = "exit", message: str = "") -> Ending:
+    """End badly."""
+    text = message or f"exit code {exit_code}"
+    return Ending(Outcome(phase=AttemptPhase.FAILED, exit_code=exit_code, error_type=error_type, message=text))
+
+
+Script = Callable[[Work], Ending | None]
+"""Says of each attempt how it ends, at once; None: when the test says so."""
+
+
+@dataclass(slots=True)
+class _Attempt:
+    work: Work
+    pid: int
+    at_ms: int
+    ending: Ending | None = None
+
+
+class FakeMachine:
+    """Attempts that outlive drivers. Its methods may be called from any thread."""
+
+    def __init__(self, script: Script = lambda work: succeeded(), *, obeys_cancel: bool = True) -> None:
+        self.script = script
+        self.obeys_cancel = obeys_cancel
+        """Whether a cancelled attempt ends at once; otherwise it goes on until the test ends it."""
+        self.fence = 0
+        self.ran: Counter[str] = Counter()
+        """How often each attempt really ran."""
+        self.works: list[Work] = []
+        self.cancelled: list[str] = []
+        self.forgotten: list[str] = []
+        self._attempts: dict[str, _Attempt] = {}
+        self._ticks = count(1)
+        self._lock = RLock()
+        self._commander: FakeExecutor | None = None
+
+    def executor(self) -> "FakeExecutor":
+        """Make the executor of one more driver."""
+        return FakeExecutor(self)
+
+    @property
+    def running(self) -> list[str]:
+        """Name the attempts that have begun and not ended, oldest first."""
+        return [name for name, attempt in self._attempts.items() if attempt.ending is None]
+
+    def end(self, work_id: str, ending: Ending | None = None) -> None:
+        """Let a running attempt end."""
+        with self._lock:
+            attempt = self._attempts[work_id]
+            if attempt.ending is not None:
+                raise AssertionError(f"{work_id} has ended")
+            attempt.ending = ending or succeeded()
+            self._tell(lambda executor: executor.report_end(work_id))
+
+    def lose(self, work_id: str) -> None:
+        """Let what ran an attempt die before it left a result."""
+        text = "its supervisor was killed before it left a result"
+        self.end(work_id, Ending(Outcome(phase=AttemptPhase.ABANDONED, error_type="abandoned", message=text)))
+
+    def retire(self, slot: int) -> None:
+        """Let a slot be full of processes that cannot be killed."""
+        self._tell(lambda executor: executor.report_retired(slot))
+
+    def _tell(self, call: "Callable[[FakeExecutor], None]") -> None:
+        with self._lock:
+            if self._commander is not None:
+                self._commander.soon(call)
+
+    # What follows is for executors.
+
+    def command(self, executor: "FakeExecutor", fence: int) -> None:
+        """Put an executor in command, unless a newer one was."""
+        with self._lock:
+            self.check(fence)
+            self.fence, self._commander = fence, executor
+
+    def leave(self, executor: "FakeExecutor") -> None:
+        """Let nobody command, if this one did."""
+        with self._lock:
+            if self._commander is executor:
+                self._commander = None
+
+    def check(self, fence: int) -> None:
+        """Refuse a driver that is too old."""
+        if fence < self.fence:
+            raise LeaseLost(f"a newer driver (fence {self.fence}) has taken the machine over")
+
+    def begin(self, work: Work) -> bool:
+        """Run an attempt that never ran; say whether that is so."""
+        with self._lock:
+            if work.id in self._attempts:
+                return False
+            taken = [name for name in self.running if self._attempts[name].work.slot == work.slot]
+            if taken:
+                raise ExecutorError(f"slot {work.slot} was given {work.id} while {taken[0]} ran in it")
+            tick = next(self._ticks)
+            self._attempts[work.id] = _Attempt(work, pid=100_000 + tick, at_ms=_EPOCH_MS + tick)
+            self.ran[work.id] += 1
+            self.works.append(work)
+            self._attempts[work.id].ending = self.script(work)
+            return True
+
+    def find(self, work_id: str) -> _Attempt | None:
+        """Return what is known of an attempt."""
+        return self._attempts.get(work_id)
+
+
+class FakeExecutor(Executor):
+    """Runs nothing, and keeps every promise of an executor."""
+
+    def __init__(self, machine: FakeMachine) -> None:
+        self._machine = machine
+        self._told: set[str] = set()
+        self._news: deque[Callable[[FakeExecutor], None]] = deque()
+        self._bell: tuple[int, int] | None = None
+
+    def open(self, fence: int, *, loop: Loop, sink: Sink) -> None:
+        self._machine.command(self, fence)
+        self._fence, self._loop, self._sink = fence, loop, sink
+        self._bell = os.pipe()
+        for fd in self._bell:
+            os.set_blocking(fd, False)
+        loop.watch(self._bell[0], self._listen)
+
+    def recover(self, open_attempts: Iterable[Work]) -> dict[str, Recovered]:
+        found: dict[str, Recovered] = {}
+        for work in open_attempts:
+            attempt = self._machine.find(work.id)
+            if attempt is None:
+                found[work.id] = Recovered.UNSENT
+            elif attempt.ending is None:
+                found[work.id] = Recovered.ADOPTED
+                self._sink.begun(work.id, pid=attempt.pid, at_ms=attempt.at_ms)
+                self._limit_time(work)
+            else:
+                found[work.id] = Recovered.ENDED
+                self.report_end(work.id)
+        return found
+
+    def start(self, work: Work) -> None:
+        self._machine.check(self._fence)
+        if not self._machine.begin(work):
+            return
+        self.soon(lambda executor: executor.report_begin(work.id))
+        attempt = self._machine.find(work.id)
+        if attempt is not None and attempt.ending is not None:
+            self.soon(lambda executor: executor.report_end(work.id))
+        else:
+            self._limit_time(work)
+
+    def cancel(self, work_id: str) -> None:
+        self._machine.check(self._fence)
+        attempt = self._machine.find(work_id)
+        if attempt is None or attempt.ending is not None:
+            return
+        self._machine.cancelled.append(work_id)
+        if self._machine.obeys_cancel:
+            cancelled = Outcome(phase=AttemptPhase.CANCELLED, error_type="cancelled", message="cancelled")
+            self._machine.end(work_id, Ending(cancelled))
+
+    def forget(self, work_id: str) -> None:
+        self._machine.forgotten.append(work_id)
+
+    def close(self) -> None:
+        self._machine.leave(self)
+        if self._bell is not None:
+            self._loop.forget(self._bell[0])
+            for fd in self._bell:
+                os.close(fd)
+            self._bell = None
+
+    def soon(self, call: "Callable[[FakeExecutor], None]") -> None:
+        """Have something told to the sink in the loop's next turn."""
+        self._news.append(call)
+        if self._bell is not None:
+            with suppress(BlockingIOError):  # the pipe is full of rings already
+                os.write(self._bell[1], b"!")
+
+    def _listen(self) -> None:
+        assert self._bell is not None
+        with suppress(BlockingIOError):
+            os.read(self._bell[0], 65536)
+        while self._news:
+            self._news.popleft()(self)
+
+    def report_begin(self, work_id: str) -> None:
+        """Tell the sink that an attempt began."""
+        attempt = self._machine.find(work_id)
+        assert attempt is not None
+        self._sink.begun(work_id, pid=attempt.pid, at_ms=attempt.at_ms)
+
+    def report_end(self, work_id: str) -> None:
+        """Tell the sink how an attempt ended, once."""
+        attempt = self._machine.find(work_id)
+        assert attempt is not None
+        assert attempt.ending is not None
+        if work_id not in self._told:
+            self._told.add(work_id)
+            self._sink.ended(work_id, attempt.ending.outcome, log=attempt.ending.log)
+
+    def report_retired(self, slot: int) -> None:
+        """Tell the sink that a slot is out of use."""
+        self._sink.retired(slot, reason="processes that cannot be killed: 4242 (stuck)")
+
+    def _limit_time(self, work: Work) -> None:
+        if work.timeout_s is not None:
+            self._loop.later(work.timeout_s, lambda: self._time_over(work.id))
+
+    def _time_over(self, work_id: str) -> None:
+        attempt = self._machine.find(work_id)
+        if attempt is not None and attempt.ending is None:
+            text = "stopped at its time limit"
+            self._machine.end(
+                work_id, Ending(Outcome(phase=AttemptPhase.TIMED_OUT, error_type="timeout", message=text))
+            )

@@ -1,0 +1,87 @@
+"""The executor without processes against the contract, and what only it can do."""
+
+import pytest
+
+from budwood.errors import ExecutorError, LeaseLost
+from budwood.executors.base import Executor, Work
+from budwood.testing.executors import (
+    Ending,
+    ExecutorConformance,
+    ExecutorWorld,
+    FakeMachine,
+    Kind,
+    Post,
+    failed,
+    succeeded,
+)
+
+
+class FakeWorld(ExecutorWorld):
+    def __init__(self) -> None:
+        self.machine = FakeMachine(self._script)
+        self._kinds: dict[str, Kind] = {}
+
+    def _script(self, work: Work) -> Ending | None:
+        match self._kinds[work.id]:
+            case "succeeds":
+                return succeeded()
+            case "fails":
+                return failed(3)
+            case "prints":
+                return succeeded(log=b"hello\n")
+            case "holds":
+                return None
+
+    def executor(self) -> Executor:
+        return self.machine.executor()
+
+    def work(self, work_id: str, kind: Kind, *, slot: int = 0, timeout_s: float | None = None) -> Work:
+        self._kinds[work_id] = kind
+        return Work(id=work_id, slot=slot, timeout_s=timeout_s)
+
+    def let_go(self, work_id: str) -> None:
+        self.machine.end(work_id)
+
+    def lose(self, work_id: str) -> None:
+        self.machine.lose(work_id)
+
+    def runs_of(self, work_id: str) -> int:
+        return self.machine.ran[work_id]
+
+
+class TestFakeExecutor(ExecutorConformance):
+    @pytest.fixture
+    def world(self) -> ExecutorWorld:
+        return FakeWorld()
+
+
+def test_a_busy_slot_takes_no_second_attempt() -> None:
+    world = FakeWorld()
+    post = Post(world, 1)
+    post.begin(world.work("0.1", "holds"))
+    with pytest.raises(ExecutorError, match=r"slot 0 was given 1\.1 while 0\.1 ran"):
+        post.executor.start(world.work("1.1", "holds"))
+    post.executor.close()
+
+
+def test_an_overtaken_driver_is_told_so() -> None:
+    world = FakeWorld()
+    posts = [Post(world, fence) for fence in (3, 4)]
+    with pytest.raises(LeaseLost, match="fence 4"):
+        posts[0].executor.start(world.work("0.1", "succeeds"))
+    with pytest.raises(LeaseLost, match="fence 4"):
+        Post(world, 2)
+    for post in posts:
+        post.executor.close()
+
+
+def test_a_stubborn_machine_ends_when_it_likes() -> None:
+    world = FakeWorld()
+    world.machine.obeys_cancel = False
+    post = Post(world, 1)
+    post.begin(world.work("0.1", "holds"))
+    post.executor.cancel("0.1")
+    assert world.machine.running == world.machine.cancelled == ["0.1"]
+    world.machine.end("0.1", failed(9))
+    assert post.end_of("0.1").exit_code == 9
+    post.executor.close()

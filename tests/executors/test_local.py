@@ -1,0 +1,78 @@
+"""The local executor, with real supervisors and processes, against the contract."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from budwood.executors.base import Executor, Step, Work
+from budwood.executors.local import LocalExecutor, RunPaths, find_binary, make_runtime
+from budwood.testing.executors import ExecutorConformance, ExecutorWorld, Kind
+from tests.support.scene import RUNTIME, Scene, survivors
+
+_SAY = 'echo "$BUDWOOD_ATTEMPT" >> effects; '
+_COMMANDS: dict[Kind, str] = {
+    "succeeds": "true",
+    "fails": "exit 3",
+    "holds": 'read line < "gate-$BUDWOOD_ATTEMPT"',
+    "prints": "echo hello",
+}
+
+
+class LocalWorld(ExecutorWorld):
+    """A run's directory, with gates that attempts wait at."""
+
+    def __init__(self, root: Path) -> None:
+        self.scene = Scene(root, ())
+        self._root = root
+        run_id = self.scene.run_id
+        self._paths = RunPaths(root / ".budwood" / "runs" / run_id, runtime=make_runtime(RUNTIME, run_id))
+        self._slots: dict[str, int] = {}
+
+    def executor(self) -> Executor:
+        return LocalExecutor(self._paths, run_id=self.scene.run_id, binary=find_binary(), environ=os.environ)
+
+    def work(self, work_id: str, kind: Kind, *, slot: int = 0, timeout_s: float | None = None) -> Work:
+        gate = self._root / f"gate-{work_id}"
+        if kind == "holds" and not gate.exists():
+            os.mkfifo(gate)
+        self._slots[work_id] = slot
+        return Work(
+            id=work_id,
+            slot=slot,
+            steps=(Step(name="run", argv=("/bin/sh", "-c", _SAY + _COMMANDS[kind])),),
+            cwd=str(self._root),
+            env={"BUDWOOD_ATTEMPT": work_id},
+            timeout_s=timeout_s,
+            grace_s=1.0,
+        )
+
+    def let_go(self, work_id: str) -> None:
+        (self._root / f"gate-{work_id}").write_text("go\n")
+
+    def lose(self, work_id: str) -> None:
+        info = json.loads((self._paths.slot(self._slots[work_id]) / "info.json").read_text())
+        os.kill(info["pid"], signal.SIGKILL)
+
+    def runs_of(self, work_id: str) -> int:
+        effects = self._root / "effects"
+        return effects.read_text().split().count(work_id) if effects.exists() else 0
+
+
+class TestLocalExecutor(ExecutorConformance):
+    @pytest.fixture
+    def local(self, tmp_path: Path) -> Iterator[LocalWorld]:
+        world = LocalWorld(tmp_path)
+        yield world
+        deadline = time.monotonic() + 20
+        while survivors(world.scene) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert survivors(world.scene) == []
+
+    @pytest.fixture
+    def world(self, local: LocalWorld) -> ExecutorWorld:
+        return local
