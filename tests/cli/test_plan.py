@@ -6,7 +6,7 @@ import pytest
 from tests.support.program import call, golden, in_terminal
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SEED = str(EXAMPLES / "seed-002.json")
+SEED = str(EXAMPLES / "yokeflow.json")
 
 
 def write(folder: Path, text: str) -> str:

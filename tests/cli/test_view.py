@@ -40,7 +40,7 @@ def test_plain_lines_say_what_happened_in_order(budwood: Budwood) -> None:
     )
     said = budwood.call("run", "plan.toml", code=1)
     plain = re.sub(r"\d+(\.\d+)? m?s\b", "TIME", said.err)
-    assert plain.replace("waiting  back-off of 1 tasks; next try in TIME\n", "") == GOLDEN
+    assert plain.replace("waiting  ready tasks in back-off: 1; next try in TIME\n", "") == GOLDEN
 
 
 def test_a_terminal_shows_bar_running_tasks_and_slots(budwood: Budwood) -> None:

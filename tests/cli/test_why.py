@@ -101,9 +101,9 @@ def test_a_waiting_run_says_for_how_long(tmp_path: Path, monkeypatch: pytest.Mon
     told.start("a")
     told.end("a", exit_code=1)
     again_ms = told.state.task("a").not_before_ms
-    told.tell(RunWaiting(reason="back-off of 1 tasks", until_ms=again_ms))
+    told.tell(RunWaiting(reason="ready tasks in back-off: 1", until_ms=again_ms))
     monkeypatch.setattr("time.time_ns", lambda: (again_ms - 20_000) * 1_000_000)
-    assert "the run waits for 20 s more: back-off of 1 tasks" in call("why", cwd=tmp_path).out
+    assert "the run waits for 20 s more: ready tasks in back-off: 1" in call("why", cwd=tmp_path).out
     told.close()
 
 

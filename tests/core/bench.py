@@ -1,6 +1,7 @@
 """A run without store, executor or clock: the pure core driven as the engine drives it.
 
-Time stands still unless a test moves it. Every event goes through JSON into `log`, so that a refold reads what a store would have kept.
+Time stands still unless a test moves it. Every event goes through JSON into `log`, so that a refold reads what a store
+would have kept.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from budwood._core.events import (
 )
 from budwood._core.judge import judge
 from budwood._core.machine import handle
-from budwood._core.model import AttemptPhase, LaneSpec, Outcome, RunSettings, TaskId, TaskSpec
+from budwood._core.model import AttemptPhase, LaneSpec, Outcome, RunPhase, RunSettings, TaskId, TaskSpec
 from budwood._core.replay import fold
 from budwood._core.schedule import pick
 from budwood._core.state import RunState, TaskState
@@ -133,6 +134,10 @@ class Bench:
     def phases(self) -> dict[TaskId, str]:
         """Tell where every wanted task stands."""
         return {task.spec.id: task.phase.value for task in self.state.tasks if not task.removed}
+
+    def stands(self) -> RunPhase:
+        """Tell where the run stands."""
+        return self.state.phase
 
     def events(self) -> list[Recorded]:
         """Read the log back."""

@@ -2,12 +2,12 @@
 
 import msgspec
 import pytest
+from tests.core.bench import BAD, CANCELLED, OK, Bench, bad, task
 
 from budwood._core import events as e
 from budwood._core.consequences import at_rest, consequences
-from budwood._core.model import AttemptPhase, Outcome, RunPhase, RunSettings
+from budwood._core.model import AttemptPhase, Outcome, RunPhase, RunSettings, TaskSpec, Usage
 from budwood._core.schedule import wake
-from tests.core.bench import BAD, CANCELLED, OK, Bench, bad, task
 
 
 def skips(bench: Bench) -> dict[object, object]:
@@ -69,7 +69,8 @@ def test_a_retry_of_what_still_stands_on_a_failure_skips_it_again() -> None:
 
 
 def test_strict_skips_all_that_has_not_begun_because_of_the_first_failure() -> None:
-    bench = Bench(task("a"), task("b"), task("c"), task("d", "c"), settings=RunSettings(slots=2, strict=True))
+    strict = RunSettings(slots=2, strict=True)
+    bench = Bench(task("a", priority=1), task("b", priority=1), task("c"), task("d", "c"), settings=strict)
     bench.fill()
     bench.end("a", BAD)
     assert bench.phases() == {"a": "failed", "b": "active", "c": "skipped", "d": "skipped"}
@@ -196,7 +197,7 @@ def test_limits_that_ended_an_attempt_are_external(outcome: Outcome, cause: str)
         (RunSettings(slots=1, budget_time_s=5.0), task("b"), "budget spent: time: 6 of 5 s"),
     ],
 )
-def test_a_spent_budget_pauses_the_run(limits: RunSettings, spec: e.TaskSpec, reason: str) -> None:
+def test_a_spent_budget_pauses_the_run(limits: RunSettings, spec: TaskSpec, reason: str) -> None:
     bench = Bench(task("a", usd=0.5, tokens=50, priority=1), spec, settings=limits)
     bench.fill()
     bench.now_ms += 6_000
@@ -219,7 +220,7 @@ def test_what_runs_may_finish_before_money_pauses_the_run() -> None:
     bench = Bench(task("a", usd=0.5), task("b", usd=0.6), settings=RunSettings(slots=2, budget_usd=1.0))
     assert bench.fill() == ["a"]
     assert bench.rest() == []
-    bench.end("a", msgspec.structs.replace(OK, usage=e.Usage(cost_usd=0.1)))
+    bench.end("a", msgspec.structs.replace(OK, usage=Usage(cost_usd=0.1)))
     assert bench.fill() == ["b"]  # it cost less than was reserved
 
 
@@ -248,13 +249,13 @@ def test_a_long_back_off_with_nothing_else_to_do_is_said() -> None:
     assert bench.rest() == []  # b runs
     bench.end("b", BAD)
     until = min(bench.of(name).not_before_ms for name in "ab")
-    assert bench.rest() == [e.RunWaiting(reason="back-off of 2 tasks", until_ms=until)]
-    assert bench.state.phase is RunPhase.WAITING
+    assert bench.rest() == [e.RunWaiting(reason="ready tasks in back-off: 2", until_ms=until)]
+    assert bench.stands() is RunPhase.WAITING
     assert bench.rest() == []
     first = 0 if bench.of("a").not_before_ms == until else 1
     wake(bench.state, first)
     assert len(bench.fill()) == 1
-    assert bench.state.phase is RunPhase.ACTIVE
+    assert bench.stands() is RunPhase.ACTIVE
 
 
 def test_a_short_back_off_is_not_worth_an_event() -> None:

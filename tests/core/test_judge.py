@@ -2,11 +2,11 @@
 
 import msgspec
 import pytest
+from tests.core.bench import BAD, CANCELLED, LOST, OK, Bench, bad, task
 
 from budwood._core import events as e
 from budwood._core.judge import ENVIRONMENT, MAX_BACKOFF_S, MAX_LOST, judge
 from budwood._core.model import AttemptPhase, Outcome, RunSettings, TaskPhase
-from tests.core.bench import BAD, CANCELLED, LOST, OK, Bench, bad, task
 
 TIMED_OUT = Outcome(phase=AttemptPhase.TIMED_OUT, error_type="timeout", message="stopped at its time limit after 1.0 s")
 
@@ -34,9 +34,7 @@ def fail_again(bench: Bench) -> e.AttemptEnded:
 
 def test_success_has_no_error() -> None:
     event = judged(running(), msgspec.structs.replace(OK, pid=5, began_at_ms=9))
-    assert event == e.AttemptEnded(
-        task="a", attempt=1, phase=AttemptPhase.SUCCEEDED, exit_code=0, pid=5, began_at_ms=9
-    )
+    assert event == e.AttemptEnded(task="a", attempt=1, phase=AttemptPhase.SUCCEEDED, exit_code=0, pid=5, began_at_ms=9)
 
 
 @pytest.mark.parametrize("outcome", [BAD, TIMED_OUT, bad("memory"), bad("not_found")])

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import msgspec
 import pytest
+from tests.core.bench import BAD, CANCELLED, OK, Bench, bad, task
 
 from budwood._core import events as e
 from budwood._core.commands import CancelAttempt, ForgetAttempt, StartAttempt, WakeTask
@@ -13,7 +14,6 @@ from budwood._core.model import AttemptPhase, RunPhase, TaskPhase
 from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, check_move
 from budwood._core.replay import fold
 from budwood.errors import IllegalTransition, UnknownEvent
-from tests.core.bench import BAD, CANCELLED, OK, Bench, bad, task
 
 Phase = TypeVar("Phase", RunPhase, TaskPhase, AttemptPhase)
 
@@ -79,8 +79,12 @@ def test_counts_follow_every_move_of_a_task(before: TaskPhase, after: TaskPhase)
 
 
 _ENDED = e.AttemptEnded(task="a", attempt=1, phase=AttemptPhase.SUCCEEDED)
-REFUSED = {
-    "queued while blocked": ([], e.AttemptQueued(task="b", attempt=1, slot=0), "task b cannot go from blocked to active"),
+REFUSED: dict[str, tuple[list[e.Event], e.Event, str]] = {
+    "queued while blocked": (
+        [],
+        e.AttemptQueued(task="b", attempt=1, slot=0),
+        "task b cannot go from blocked to active",
+    ),
     "queued while active": (
         [e.AttemptQueued(task="a", attempt=1, slot=0)],
         e.AttemptQueued(task="a", attempt=2, slot=1),
@@ -247,9 +251,9 @@ def test_a_retry_makes_a_finished_run_active_and_forgets_old_tries() -> None:
         bench.end("a", BAD)
         bench.of("a").not_before_ms = 0
     bench.rest()
-    assert bench.state.phase is RunPhase.FINISHED
+    assert bench.stands() is RunPhase.FINISHED
     bench.record(e.TasksRetried(tasks=("a", "b")))
-    assert bench.state.phase is RunPhase.ACTIVE
+    assert bench.stands() is RunPhase.ACTIVE
     assert bench.state.ended_at_ms is None
     assert bench.phases() == {"a": "ready", "b": "blocked"}
     again = bench.of("a")

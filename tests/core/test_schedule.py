@@ -2,11 +2,11 @@
 
 import msgspec
 import pytest
+from tests.core.bench import AT_MS, BAD, Bench, task
 
 from budwood._core import events as e
-from budwood._core.model import RunPhase, RunSettings, TaskSpec
+from budwood._core.model import RunPhase, RunSettings, TaskSpec, Usage
 from budwood._core.schedule import pick, time_is_spent, waits_for, wake
-from tests.core.bench import AT_MS, BAD, Bench, task
 
 ONE = RunSettings(slots=1, cpus=8.0)
 
@@ -97,7 +97,9 @@ def test_without_a_slot_nothing_is_chosen_and_nothing_is_lost() -> None:
 
 
 def test_tasks_of_a_lane_never_run_at_the_same_time() -> None:
-    bench = Bench(task("a1", lane="a"), task("a2", lane="a"), task("a3", lane="a"), task("b", lane="b"), lanes=["a", "b"])
+    bench = Bench(
+        task("a1", lane="a"), task("a2", lane="a"), task("a3", lane="a"), task("b", lane="b"), lanes=["a", "b"]
+    )
     assert bench.fill() == ["a1", "b"]
     assert waits_for(bench.state, bench.of("a2")) == "another task of lane a is running"
     bench.end("b")
@@ -296,7 +298,7 @@ def test_no_more_starts_than_the_budget_has_room_for(limits: RunSettings, specs:
 
 def test_what_was_reserved_and_not_used_can_be_reserved_again() -> None:
     bench = Bench(*(task(n, usd=0.6) for n in range(3)), settings=RunSettings(slots=9, budget_usd=1.0))
-    cheap = msgspec.structs.replace(BAD, usage=e.Usage(cost_usd=0.1))
+    cheap = msgspec.structs.replace(BAD, usage=Usage(cost_usd=0.1))
     assert bench.fill() == [0]
     bench.end(0, cheap)
     assert bench.fill() == [1]

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-
 from tests.support.racer import race
 from tests.support.scene import REPOSITORY, check_nothing_lost
 

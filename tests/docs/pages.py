@@ -11,10 +11,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import psutil
 
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -30,7 +33,7 @@ _LOOSE = (
     (re.compile(r"\b[0-9a-f]{24}\b"), "<key>"),
     (re.compile(r"\b(?=[a-z]*\d)[a-z0-9]{10}\b"), "<id>"),
     (re.compile(r"\b(done|failed|skipped|cancelled) \d+/"), r"\1 <n>/"),
-    (re.compile(r"\b\d+ slots?\b"), "<n> slots"),
+    (re.compile(r"\b\d+ (slot|event)s?\b"), r"<n> \1s"),
     (re.compile(r"\b\d{3,}\b"), "<n>"),
     (re.compile(r"\s+"), " "),
 )
@@ -119,13 +122,14 @@ def _is_shells_own(line: str) -> bool:
 
 
 class Shell:
-    """One shell for a page: directories and variables last from sample to sample."""
+    """One shell for a page: directories and variables last from sample to sample; what it started ends with it."""
 
     def __init__(self, folder: Path) -> None:
+        self._home = str(folder / "home")
         env = {name: value for name, value in os.environ.items() if not name.startswith(("BUDWOOD_", "XDG_"))}
         env |= {
             "PATH": f"{Path(sys.executable).parent}:{env['PATH']}",
-            "HOME": str(folder / "home"),
+            "HOME": self._home,
             "LC_ALL": "C.UTF-8",
         }
         self._process = subprocess.Popen(
@@ -166,3 +170,7 @@ class Shell:
         self._process.stdout.close()
         self._process.kill()
         self._process.wait()
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if process.environ().get("HOME") == self._home:
+                    process.kill()

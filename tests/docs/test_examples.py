@@ -67,8 +67,8 @@ def test_the_large_plan_has_as_many_tasks_as_asked_and_runs(project: Path) -> No
 
 
 def test_tasks_of_yokeflow_are_drawn_in_its_batches(project: Path) -> None:
-    (project / "seed-002.json").write_bytes((ROOT / "examples/seed-002.json").read_bytes())
-    shown = budwood("plan", "show", "seed-002.json", "--json", cwd=project)
+    (project / "yokeflow.json").write_bytes((ROOT / "examples/yokeflow.json").read_bytes())
+    shown = budwood("plan", "show", "yokeflow.json", "--json", cwd=project)
     assert json.loads(shown.stdout)["batches"] == [[1, 6], [2], [3, 4], [5, 7]]
 
 

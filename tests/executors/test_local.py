@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.scene import RUNTIME, Scene, survivors
 
 from budwood.executors.base import Executor, Step, Work
 from budwood.executors.local import LocalExecutor, RunPaths, find_binary, make_runtime
 from budwood.testing.executors import ExecutorConformance, ExecutorWorld, Kind
-from tests.support.scene import RUNTIME, Scene, survivors
 
 _SAY = 'echo "$BUDWOOD_ATTEMPT" >> effects; '
 _COMMANDS: dict[Kind, str] = {

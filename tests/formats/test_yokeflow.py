@@ -1,4 +1,4 @@
-"""Plans of seed 002, as they are."""
+"""Plans of YokeFlow, as they are."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from budwood.errors import PlanError
 from budwood.formats.aliases import YOKEFLOW_EPIC, YOKEFLOW_TASK, YOKEFLOW_TOP, Alias
 from budwood.plans import Plan, parse_plan, read_plan
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "seed-002.json"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "yokeflow.json"
 SAMPLES: dict[str, object] = {
     "id": 1,
     "epic_id": 4,

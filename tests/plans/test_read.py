@@ -94,7 +94,7 @@ def test_ids_beyond_ascii_are_kept() -> None:
     assert toml('[[task]]\nid = "größe 日本"\n').tasks[0].id == "größe 日本"
 
 
-@pytest.mark.parametrize("name", ["every-key.toml", "seed-002.json"])
+@pytest.mark.parametrize("name", ["every-key.toml", "yokeflow.json"])
 def test_the_examples_are_read(name: str) -> None:
     assert read_plan(EXAMPLES / name).tasks
 

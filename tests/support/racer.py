@@ -6,9 +6,10 @@ Everything is imported before the first line is read, so that racers really meet
 import sys
 from pathlib import Path
 
+from tests.support.scene import Scene, said
+
 from budwood._core.model import TaskSpec
 from budwood.errors import LeaseHeld
-from tests.support.scene import Scene, said
 
 
 def race(root: Path) -> Scene:

@@ -151,7 +151,7 @@ def _waiting(state: RunState, now_ms: int) -> list[Event]:
     until = min((task.not_before_ms for task in ready), default=0)
     if state.phase is RunPhase.WAITING or until < now_ms + _WORTH_SAYING_MS:
         return []
-    return [RunWaiting(reason=f"back-off of {len(ready)} tasks", until_ms=until)]
+    return [RunWaiting(reason=f"ready tasks in back-off: {len(ready)}", until_ms=until)]
 
 
 def _spent(what: str) -> list[Event]:

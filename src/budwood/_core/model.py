@@ -102,6 +102,7 @@ class RunSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     contain: Literal["tree", "namespace"] = "tree"
     grace_s: float = 5.0
     output_bytes: int = 4 * 1024 * 1024
+    notify: str | None = None
 
 
 class AttemptError(Struct, frozen=True, kw_only=True):

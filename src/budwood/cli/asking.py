@@ -77,14 +77,15 @@ def _settle(asked: Asked, request: Request, alone: Callable[[Request], None]) ->
     return request
 
 
-def tell_answer(asked: Asked, request: Request) -> int:
-    """Say what became of a request; return the exit code."""
+def tell_answer(asked: Asked, request: Request, *, quiet: bool = False) -> int:
+    """Say what became of a request; return the exit code. Who wants quiet hears only that it is still open."""
     name = asked.row.name
     if request.state == "pending":
         driver = asked.store.holder(asked.row.id)
         write_err([f"{name}: its driver ({driver}) has not answered yet; the request is kept and will be"])
         return Exit.WAITS
-    write_err([f"{name}: {request.answer}"])
+    if not quiet:
+        write_err([f"{name}: {request.answer}"])
     return 0
 
 

@@ -45,6 +45,7 @@ class Manner:
     quiet: bool = False
     jsonl: bool = False
     notify: str | None = None
+    """Instead of what the run's own settings say."""
 
 
 class Drive:
@@ -182,10 +183,11 @@ def drive(
     except LeaseHeld as held:
         raise LeaseHeld(name, holder=held.holder) from held  # the store knows ids only
     tell(verdict, work.driver.state, store, quiet=manner.quiet)
-    if manner.notify is not None:
+    command = manner.notify or work.driver.state.settings.notify
+    if command is not None:
         from budwood.cli.notify import notify
 
-        problem = notify(manner.notify, verdict, environ=project.environ)
+        problem = notify(command, verdict, environ=project.environ)
         if problem is not None:
             write_err([f"warning: {problem}"])
     return verdict.exit_code

@@ -19,7 +19,7 @@ from budwood.stores import Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Launch:
     """A run that is to be driven."""
 
     project: Project
@@ -35,49 +35,49 @@ def refuse_unheard(*, detach: bool, jsonl: bool) -> None:
     """Refuse a stream that nobody could read."""
     if detach and jsonl:
         raise UsageError(
-            "--jsonl writes to a terminal that --detach leaves", hint="budwood watch RUN --json follows it"
+            "--jsonl writes to a terminal that --detach leaves", hint="budwood watch RUN --jsonl follows it"
         )
 
 
-def launch(job: Job, store: Store, *, detach: bool) -> int:
+def launch(what: Launch, store: Store, *, detach: bool) -> int:
     """Drive, and return the exit code; detached, return when the run is under way. The store is closed then."""
     if not detach:
-        return _drive(job, store)
+        return _drive(what, store)
     from budwood.cli.detach import Foreground
     from budwood.cli.detach import detach as leave
 
     store.close()
-    log = job.project.run_dir(job.run) / "driver.log"
+    log = what.project.run_dir(what.run) / "driver.log"
     side = leave(log)
     if isinstance(side, Foreground):
         if side.exit_code is not None:
             sys.stderr.write(side.said)
             return side.exit_code
-        _tell_detached(job, pid=side.pid)
+        _tell_detached(what, pid=side.pid)
         return 0
-    with job.project.open_store(job.resolved, create=True) as again:
-        return _drive(job, again, ready=side.ready)
+    with what.project.open_store(what.resolved, create=True) as again:
+        return _drive(what, again, ready=side.ready)
 
 
-def _drive(job: Job, store: Store, *, ready: Callable[[], None] | None = None) -> int:
+def _drive(what: Launch, store: Store, *, ready: Callable[[], None] | None = None) -> int:
     return drive(
         store,
-        job.project,
-        run=job.run,
-        name=job.name,
-        opening=job.opening,
-        executor=job.project.executor(job.run, job.settings),
-        manner=job.manner,
+        what.project,
+        run=what.run,
+        name=what.name,
+        opening=what.opening,
+        executor=what.project.executor(what.run, what.settings),
+        manner=what.manner,
         ready=ready,
     )
 
 
-def _tell_detached(job: Job, *, pid: int) -> None:
-    click.echo(job.name)
+def _tell_detached(what: Launch, *, pid: int) -> None:
+    click.echo(what.name)
     click.echo(
-        f"drives in the background as pid {pid}; what it says: {job.project.run_dir(job.run) / 'driver.log'}\n"
-        f"  budwood watch {job.name}   follows it\n"
-        f"  budwood pause {job.name}   stops it\n"
-        f"  budwood logs {job.name}    shows what its tasks print",
+        f"drives in the background as pid {pid}; what it says: {what.project.run_dir(what.run) / 'driver.log'}\n"
+        f"  budwood watch {what.name}   follows it\n"
+        f"  budwood pause {what.name}   stops it\n"
+        f"  budwood logs {what.name}    shows what its tasks print",
         err=True,
     )

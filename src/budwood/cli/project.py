@@ -57,7 +57,8 @@ class Project:
         return open_store(where if "://" in where or where == "memory:" else self.root / where, create=create)
 
     def executor(self, run: str, settings: RunSettings) -> LocalExecutor:
-        """Make the executor of one run."""
+        """Make the executor of one run; its files lie in the project's state directory, wherever the store is."""
+        make_state_dir(self.state_dir)
         paths = RunPaths(self.run_dir(run), runtime=make_runtime(runtime_root(), run))
         limit = settings.machine_slots
         return LocalExecutor(

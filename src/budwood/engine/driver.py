@@ -115,6 +115,8 @@ class Driver:
             return
         journal.record(DriverStarted(driver=self._holder, fence=fence))
         found = self._recover()
+        # The driver before may have been killed before it could say so to their supervisors.
+        given_up = [task for task in state.open.values() if not is_wanted(task)]
         for event in opening(state):
             journal.record(event)
         unsent = {work for work, how in found.items() if how is Recovered.UNSENT}
@@ -125,7 +127,7 @@ class Driver:
         for number, task in list(state.open.items()):
             if work_id(task) in unsent:
                 self._do(StartAttempt(number, task.attempts))
-            elif not is_wanted(task):
+            elif task in given_up and not is_wanted(task):
                 self._do(CancelAttempt(number, task.attempts))
 
     def _recover(self) -> dict[str, Recovered]:

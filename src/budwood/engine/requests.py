@@ -63,7 +63,7 @@ def _named_tasks(state: RunState, body: str) -> list[TaskState]:
     unknown = [task_id for task_id in ids if str(task_id) not in state.by_id or state.task(task_id).removed]
     if unknown:
         raise _Refusal(f"run {state.name} has no task {unknown[0]}")
-    return [state.task(task_id) for task_id in ids]
+    return list({state.task(task_id).number: state.task(task_id) for task_id in ids}.values())
 
 
 def _pause(state: RunState, _: list[TaskState]) -> tuple[list[Event], str]:
@@ -94,6 +94,7 @@ def _cancel(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
 
 
 def _retry(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
+    events: list[Event] = [External(cause="retry", task=task.spec.id) for task in tasks] or [External(cause="retry")]
     if not tasks:
         tasks = [task for task in state.tasks if task.phase in _WANTED_AGAIN and not task.removed]
         if not tasks:
@@ -104,7 +105,6 @@ def _retry(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
                 f"task {task.spec.id} is {task.phase.value}; only what failed, was cancelled or skipped can be retried"
             )
     ids = tuple(state.tasks[number].spec.id for number in _with_relatives(state, tasks))
-    events: list[Event] = [External(cause="retry", task=task.spec.id) for task in tasks]
     events.append(TasksRetried(tasks=ids))
     return events, f"tasks wanted again: {len(ids)}"
 

@@ -36,7 +36,7 @@ YOKEFLOW_TASK = (
     Alias("updated_at", None),
     Alias("completed_at", None),
 )
-"""Tasks of seed 002. With `dependency_type = "soft"` what `depends_on` names goes into prefer_after."""
+"""Tasks of YokeFlow. With `dependency_type = "soft"` what `depends_on` names goes into prefer_after."""
 
 YOKEFLOW_EPIC = (
     Alias("id", "id"),

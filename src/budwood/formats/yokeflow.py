@@ -1,4 +1,4 @@
-"""Plans of seed 002: a JSON list of tasks, or an object with `tasks` and `epics`.
+"""Plans of YokeFlow: a JSON list of tasks, or an object with `tasks` and `epics`.
 
 Knows that format and the names of our keys. Must not check what our own reader checks anyway (ids, cycles, types).
 """

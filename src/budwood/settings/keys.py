@@ -197,7 +197,6 @@ _RUN = (
     Key(
         name="notify",
         kind=kinds.SOME_TEXT,
-        field="",
         flag="--notify",
         doc="A shell command that is run when the run ends, pauses or waits for somebody.",
         example='"notify-send budwood"',

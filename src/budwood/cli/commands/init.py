@@ -90,6 +90,6 @@ def _tell(directory: Path, files: list[Path]) -> None:
         f"made {', '.join(map(str, files))} and {directory / STATE_DIR}, which git ignores\n\n"
         f"  budwood plan show {plan}   draws the plan\n"
         f"  budwood run {plan}         runs it\n"
-        f"  budwood status{' ' * len(str(plan))}     shows what runs and what ended",
+        f"  budwood status{' ' * len(str(plan))}       shows what runs and what ended",
         err=True,
     )

@@ -10,7 +10,7 @@ from budwood._core.rows import RunRow
 from budwood.cli.arguments import run_argument
 from budwood.cli.asking import ask, asked_of, tell_answer
 from budwood.cli.drive import Manner, tell
-from budwood.cli.launch import Job, launch, refuse_unheard
+from budwood.cli.launch import Launch, launch, refuse_unheard
 from budwood.cli.options import changed_fields, drive_options, limit_options
 from budwood.cli.project import project_of, this_machine
 from budwood.engine import reach_verdict
@@ -44,7 +44,7 @@ def command(
             return _tell(row, opened, quiet=quiet)
         if row.phase is RunPhase.PAUSED and driven and not changes:  # it waits for what still runs
             return tell_answer(asked, ask(asked, "resume"))
-        job = Job(
+        what = Launch(
             project=project_of(row),
             resolved=asked.resolved,
             settings=run_settings(asked.resolved, this_machine()),
@@ -53,7 +53,7 @@ def command(
             opening=go_on(changes=changes),
             manner=Manner(quiet=quiet, jsonl=jsonl, notify=asked.resolved.text("notify")),
         )
-        return launch(job, opened, detach=detach)
+        return launch(what, opened, detach=detach)
 
 
 def _refuse(row: RunRow, *, driven: bool) -> None:

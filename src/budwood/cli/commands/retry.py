@@ -6,7 +6,7 @@ from budwood.cli.arguments import run_argument
 from budwood.cli.asking import Asked, ask, asked_of, tell_answer
 from budwood.cli.complete import TaskName
 from budwood.cli.drive import Manner
-from budwood.cli.launch import Job, launch, refuse_unheard
+from budwood.cli.launch import Launch, launch, refuse_unheard
 from budwood.cli.options import drive_options
 from budwood.cli.project import project_of, this_machine
 from budwood.engine.opening import go_on
@@ -36,14 +36,14 @@ def command(
     refuse_unheard(detach=detach, jsonl=jsonl)
     with asked_of(run, store=store, notify=notify) as asked:
         driven = asked.store.holder(asked.row.id) is not None
-        code = tell_answer(asked, ask(asked, "retry", tasks=tasks))
+        code = tell_answer(asked, ask(asked, "retry", tasks=tasks), quiet=quiet)
         if code or (driven and asked.store.holder(asked.row.id) is not None):
             return code
         return _go_on(asked, Manner(quiet=quiet, jsonl=jsonl, notify=asked.resolved.text("notify")), detach=detach)
 
 
 def _go_on(asked: Asked, manner: Manner, *, detach: bool) -> int:
-    job = Job(
+    what = Launch(
         project=project_of(asked.row),
         resolved=asked.resolved,
         settings=run_settings(asked.resolved, this_machine()),
@@ -52,4 +52,4 @@ def _go_on(asked: Asked, manner: Manner, *, detach: bool) -> int:
         opening=go_on(),
         manner=manner,
     )
-    return launch(job, asked.store, detach=detach)
+    return launch(what, asked.store, detach=detach)

@@ -7,7 +7,7 @@ from budwood._core.model import ENDED_RUN
 from budwood._core.replay import fold
 from budwood.cli.drive import Manner, tell, write_err
 from budwood.cli.find import find_run
-from budwood.cli.launch import Job, launch, refuse_unheard
+from budwood.cli.launch import Launch, launch, refuse_unheard
 from budwood.cli.options import drive_options, limit_options
 from budwood.cli.planned import Planned, fresh_run_id, read_planned
 from budwood.cli.words import counted
@@ -59,16 +59,16 @@ def command(
             if code is not None:
                 return code
             _note_name(flags["name"], claim.name)
-        job = Job(
+        what = Launch(
             project=planned.project,
             resolved=planned.resolved,
             settings=planned.settings,
             run=claim.run,
             name=claim.name,
             opening=planned.opening(run=claim.run, name=claim.name),
-            manner=Manner(quiet=quiet, jsonl=jsonl, notify=planned.resolved.text("notify")),
+            manner=Manner(quiet=quiet, jsonl=jsonl),
         )
-        return launch(job, store, detach=detach)
+        return launch(what, store, detach=detach)
 
 
 def _remark(planned: Planned, file: str) -> None:

@@ -14,12 +14,17 @@ ROOM_BYTES = 1000 * (4096 + 24) + 32
 """What the log grows to before SQLite begins it anew: a thousand pages, their headers and its own."""
 
 
+_PLENTY_BYTES = 64 * 1024 * 1024
+"""On a disk with less left, room is worth more than time."""
+
+
 def make_room(database: Path) -> None:
     """Extend the log to its usual size with zeros; a disk that has no room for it is left as it was."""
     path = database.with_name(database.name + "-wal")
     with suppress(FileNotFoundError), path.open("r+b") as log:
         before = log.seek(0, os.SEEK_END)
-        if before >= ROOM_BYTES:
+        disk = os.fstatvfs(log.fileno())
+        if before >= ROOM_BYTES or disk.f_bavail * disk.f_frsize < _PLENTY_BYTES:
             return
         try:
             log.write(bytes(ROOM_BYTES - before))
