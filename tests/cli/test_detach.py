@@ -58,7 +58,7 @@ def test_pause_and_resume_reach_a_detached_driver(budwood: Budwood) -> None:
 
 def test_notify_works_without_a_terminal(budwood: Budwood) -> None:
     budwood.plan(task("a"))
-    budwood.call("run", "plan.toml", "--detach", "--notify", "echo $BUDWOOD_PHASE > told")
+    budwood.call("run", "plan.toml", "--detach", "--notify", "echo $BUDWOOD_STATE > told")
     wait_for(lambda: budwood.lines("told") == ["finished"], what="the notification")
 
 

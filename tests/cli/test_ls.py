@@ -15,7 +15,7 @@ def test_runs_are_listed_newest_last_with_counts_cost_age_and_driver(night: Told
     other.close()
     ran = call("ls", cwd=night.root)
     assert ran.out == golden("""
-    RUN      PHASE     DONE  FAILED  ATTEMPTS   COST    CREATED  DRIVER
+    RUN      STATE     DONE  FAILED  ATTEMPTS   COST    CREATED  DRIVER
     night    active     1/7                 4  $0.25  2 min ago  pid 4242 on host
     earlier  finished   4/7       1         6  $0.25  2 min ago
     """)
@@ -41,7 +41,7 @@ def test_json_has_iso_times_and_the_driver(night: Told) -> None:
     assert runs[0] | {"updated_at": "", "last_event": 0} == {
         "id": "n1ght00000",
         "name": "night",
-        "phase": "active",
+        "state": "active",
         "goal": "Ship it",
         "reason": "",
         "source": "/plans/night.toml",
@@ -114,12 +114,12 @@ class TestOverview:
         night.tell(RunPaused(kind="person", reason="paused by request"))
         assert call(cwd=night.root).out == golden("""
     Needs you
-      RUN    PHASE   DONE  ATTEMPTS   COST    CREATED  DRIVER
+      RUN    STATE   DONE  ATTEMPTS   COST    CREATED  DRIVER
       night  paused   1/7         4  $0.25  2 min ago  pid 4242 on host
       night: paused: paused by request; budwood resume night
 
     Ended
-      RUN      PHASE     DONE  FAILED  ATTEMPTS   COST    CREATED
+      RUN      STATE     DONE  FAILED  ATTEMPTS   COST    CREATED
       earlier  finished   4/7       1         6  $0.25  2 min ago
 
     budwood status earlier shows one run; budwood --help lists all commands.

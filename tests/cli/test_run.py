@@ -153,7 +153,7 @@ def test_a_run_that_was_claimed_and_never_begun_begins(budwood: Budwood) -> None
 
 def test_a_notify_command_is_told_how_it_went(budwood: Budwood) -> None:
     budwood.plan(task("a"), task("bad", "exit 3"))
-    command = 'echo "$BUDWOOD_RUN $BUDWOOD_PHASE $BUDWOOD_EXIT $BUDWOOD_DONE $BUDWOOD_FAILED" > told'
+    command = 'echo "$BUDWOOD_RUN $BUDWOOD_STATE $BUDWOOD_EXIT $BUDWOOD_DONE $BUDWOOD_FAILED" > told'
     budwood.call("run", "plan.toml", "--notify", command, code=1)
     assert budwood.lines("told") == ["plan", "finished", "1", "1", "1"]
 

@@ -14,7 +14,7 @@ from budwood._core.model import TaskSpec
 def test_the_tasks_of_a_run_are_a_table(over: Told, terminal: None) -> None:
     ran = call("show", "night", cwd=over.root)
     assert ran.out == golden("""
-    TASK    PHASE    ATTEMPTS   TIME   COST  LANE  BECAUSE  WHAT
+    TASK    STATE    ATTEMPTS   TIME   COST  LANE  BECAUSE  WHAT
     build   done            1  1.5 s  $0.25                 Build it
     test    failed          2  1.5 s                        ["pytest","-q"]
     deploy  skipped                                test     ./deploy --now
@@ -33,7 +33,7 @@ def test_one_task_is_shown_with_its_attempts(over: Told, now: int, terminal: Non
       after     build
       before    deploy
 
-      ATTEMPT  PHASE     STARTED   TIME    CPU  MEMORY  ENDED BY
+      ATTEMPT  STATE     STARTED   TIME    CPU  MEMORY  ENDED BY
             1  failed  2 min ago  1.5 s  0.2 s  2.4 MB  exit code 3; tried again
             2  failed  2 min ago  1.5 s  0.2 s  2.4 MB  exit code 3
     """)
@@ -56,7 +56,7 @@ def test_json_has_tasks_attempts_and_errors(over: Told) -> None:
     told = call("show", "night", "test", "--json", cwd=over.root).json
     task, attempts = told["task"], told["attempts"]
     assert isinstance(task, dict)
-    assert (task["phase"], task["after"], task["before"], task["tries"]) == ("failed", ["build"], ["deploy"], 2)
+    assert (task["state"], task["after"], task["before"], task["tries"]) == ("failed", ["build"], ["deploy"], 2)
     assert isinstance(attempts, list)
     assert attempts[0]["error"] == {
         "type": "exit",

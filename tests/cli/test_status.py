@@ -59,7 +59,7 @@ def test_json_tells_the_same(night: Told, now: int) -> None:
     assert running[0] == {
         "task": "docs",
         "attempt": 1,
-        "phase": "running",
+        "state": "running",
         "slot": 0,
         "pid": 102,
         "started_at": "2026-09-21T14:13:30.000Z",

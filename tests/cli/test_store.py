@@ -41,8 +41,8 @@ class TestVerify:
         ("statement", "said"),
         [
             (
-                "UPDATE task SET phase = 'done' WHERE number = 1",
-                'run night: task 1: phase is "done", the events say "failed"',
+                "UPDATE task SET state = 'done' WHERE number = 1",
+                'run night: task 1: state is "done", the events say "failed"',
             ),
             ("UPDATE run SET cost_usd = 9", "run night: cost_usd is 9.0, the events say 0.25"),
             (
@@ -74,10 +74,10 @@ class TestVerify:
     def test_one_damaged_run_does_not_hide_the_others(self, over: Told) -> None:
         ended(over.root, name="other", run="0ther00000").close()
         sql(over.root, "DELETE FROM event WHERE run = 1 AND number = 5")
-        sql(over.root, "UPDATE task SET phase = 'done' WHERE run = 2 AND number = 1")
+        sql(over.root, "UPDATE task SET state = 'done' WHERE run = 2 AND number = 1")
         out = call("store", "verify", cwd=over.root).out
         assert "event 5 is missing" in out
-        assert "run other: task 1: phase" in out
+        assert "run other: task 1: state" in out
 
 
 class TestExportAndImport:

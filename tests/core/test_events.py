@@ -149,6 +149,6 @@ def test_a_body_that_cannot_be_read_is_an_error_that_names_the_event(version: in
 
 
 def test_an_unknown_state_is_an_error() -> None:
-    body = b'{"type":"attempt_ended","task":"a","attempt":1,"phase":"dreaming"}'
+    body = b'{"type":"attempt_ended","task":"a","attempt":1,"state":"dreaming"}'
     with pytest.raises(UnknownEvent, match="dreaming"):
         e.decode(raw("attempt_ended", 1, body))

@@ -6,7 +6,7 @@ from tests.core.bench import BAD, CANCELLED, LOST, OK, Bench, bad, task
 
 from budwood._core import events as e
 from budwood._core.judge import ENVIRONMENT, MAX_BACKOFF_S, MAX_LOST, judge
-from budwood._core.model import AttemptPhase, Outcome, RunSettings, TaskPhase
+from budwood._core.model import AttemptPhase, Outcome, RunSettings, TaskPhase, Usage
 
 TIMED_OUT = Outcome(phase=AttemptPhase.TIMED_OUT, error_type="timeout", message="stopped at its time limit after 1.0 s")
 
@@ -30,6 +30,20 @@ def fail_again(bench: Bench) -> e.AttemptEnded:
     bench.state.queue.ready = [bench.of("a").rank]
     bench.fill()
     return event
+
+
+@pytest.mark.parametrize(
+    ("said", "believed"),
+    [
+        (Usage(cost_usd=0.5, tokens=7), Usage(cost_usd=0.5, tokens=7)),
+        (Usage(cost_usd=0.0, tokens=0), Usage(cost_usd=0.0, tokens=0)),
+        (Usage(cost_usd=-1.0, tokens=7), Usage(tokens=7)),
+        (Usage(cost_usd=float("inf"), tokens=-7), Usage()),
+        (Usage(cost_usd=float("nan"), tokens=2**63), Usage()),
+    ],
+)
+def test_what_nobody_can_have_used_is_unknown(said: Usage, believed: Usage) -> None:
+    assert judged(running(), msgspec.structs.replace(OK, usage=said)).usage == believed
 
 
 def test_success_has_no_error() -> None:

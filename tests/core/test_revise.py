@@ -215,6 +215,20 @@ def test_an_edit_that_was_taken_back_while_the_attempt_was_being_ended_gives_not
     assert run_to_end(bench) == ["a", "b"]
 
 
+def test_an_edit_that_was_taken_back_does_not_let_a_task_overtake_what_it_stands_on() -> None:
+    bench = Bench(task("a"), task("b", "a", retries=1))
+    bench.fill()
+    bench.end("a")
+    bench.fill()
+    bench.record(e.PlanRevised(changed=(task("a", run="other"),)))
+    bench.record(e.PlanRevised(changed=(task("a"),)))
+    bench.end("b", BAD)
+    assert bench.phases() == {"a": "ready", "b": "blocked"}
+    assert bench.fill() == ["a"]
+    bench.end("a", BAD)
+    assert bench.phases() == {"a": "failed", "b": "skipped"}
+
+
 def test_an_edited_plan_takes_a_cancelled_run_up_again() -> None:
     bench = Bench(task("a"), task("b"))
     bench.record(e.AttemptQueued(task="a", attempt=1, slot=0))

@@ -39,7 +39,7 @@ def test_every_kind_of_event_is_described_with_its_fields_and_defaults(kind: str
     text = rest.partition("\n### ")[0]
     assert " ".join((inspect.getdoc(event) or "").split()) in text
     told = re.findall(r"^\| `(\w+)` \| (.*?) \| .+ \|$", text, re.MULTILINE)
-    assert told == [(field.name, default_of(field)) for field in msgspec.structs.fields(event)]
+    assert told == [(field.encode_name, default_of(field)) for field in msgspec.structs.fields(event)]
 
 
 def test_no_kind_is_described_that_is_none() -> None:

@@ -79,7 +79,7 @@ class Stage:
         holder: str = "a test",
         stop: str | None = None,
     ) -> Verdict:
-        """Drive the run here, from its beginning or from where it was; with `stop` it is told to leave before it begins."""
+        """Drive the run here, from its beginning or where it was; with `stop` it is told to leave before it begins."""
 
         def listener(events: Sequence[Recorded], state: RunState) -> None:
             self.heard += events

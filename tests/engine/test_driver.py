@@ -69,7 +69,7 @@ def test_failures_are_retried_and_then_skip_what_stands_on_them() -> None:
 
 
 def test_a_long_back_off_is_waited_for() -> None:
-    stage = Stage(task("a", run="bad", retries=1), settings=RunSettings(seed=1, backoff_s=2.2))
+    stage = Stage(task("a", run="bad", retries=1), settings=RunSettings(seed=16, backoff_s=1.0))
     stage.drive()
     assert len(stage.of_kind(e.RunWaiting)) == 1
     first, second = (each for each in stage.heard if isinstance(each.event, e.AttemptQueued))

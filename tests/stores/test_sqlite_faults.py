@@ -205,7 +205,7 @@ def test_an_event_or_state_that_we_do_not_know_is_no_damage(tmp_path: Path) -> N
     path = tmp_path / "store.db"
     lived(path)
     meddle(path, "UPDATE event SET kind = 'moon_landed' WHERE number = 2")
-    meddle(path, "UPDATE task SET phase = 'dreaming' WHERE number = 1")
+    meddle(path, "UPDATE task SET state = 'dreaming' WHERE number = 1")
     with SqliteStore(path) as store:
         with pytest.raises(UnknownEvent, match="moon_landed"):
             list(store.read(RUN))

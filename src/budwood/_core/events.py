@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, get_args
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from budwood._core.model import (
     AttemptError,
@@ -122,7 +122,7 @@ class AttemptEnded(_Fact, frozen=True, tag="attempt_ended"):
 
     task: TaskId
     attempt: int
-    phase: AttemptPhase
+    phase: AttemptPhase = field(name="state")
     counts: bool = True
     exit_code: int | None = None
     signal: int | None = None

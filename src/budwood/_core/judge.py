@@ -6,13 +6,15 @@ Pure: from the state and what the executor saw. Success is evidence (exit codes)
 import msgspec
 
 from budwood._core.events import AttemptEnded
-from budwood._core.model import AttemptError, AttemptPhase, Outcome
+from budwood._core.model import AttemptError, AttemptPhase, Outcome, Usage
 from budwood._core.seeds import fraction
 from budwood._core.state import RunState, TaskState
 
 MAX_LOST = 3
 """After so many lost supervisors the task itself is taken for what kills them."""
 MAX_BACKOFF_S = 300.0
+_MOST_USD = 1e9
+_MOST_TOKENS = 10**12
 ENVIRONMENT = frozenset({"disk_full", "io"})
 """The machine failed, not the task: the run pauses, and the attempt does not count."""
 SETUP = frozenset({"not_found", "denied", "no_directory", "spawn"})
@@ -38,7 +40,7 @@ def judge(state: RunState, task: TaskState, outcome: Outcome) -> AttemptEnded:
         began_at_ms=outcome.began_at_ms,
         error=_error(task, outcome, will_retry=will_retry),
         backoff_s=_backoff_s(state, task) if will_retry and counts else 0.0,
-        usage=outcome.usage,
+        usage=_believable(outcome.usage),
         measure=outcome.measure,
     )
 
@@ -55,6 +57,15 @@ def _unasked(task: TaskState, outcome: Outcome) -> Outcome:
         return outcome
     message = "it was ended from outside; nobody had cancelled the task"
     return msgspec.structs.replace(outcome, phase=AttemptPhase.ABANDONED, error_type="abandoned", message=message)
+
+
+def _believable(usage: Usage) -> Usage:
+    """Take for unknown what no attempt can have used: it would spoil every sum, and no store could keep it."""
+    cost, tokens = usage.cost_usd, usage.tokens
+    return Usage(
+        cost_usd=cost if cost is not None and 0 <= cost <= _MOST_USD else None,
+        tokens=tokens if tokens is not None and 0 <= tokens <= _MOST_TOKENS else None,
+    )
 
 
 def _will_retry(task: TaskState, outcome: Outcome, *, counts: bool) -> bool:

@@ -15,7 +15,7 @@ from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, check_move
 from budwood._core.project import ended_row
 from budwood._core.revise import add_tasks, revise_plan
 from budwood._core.schedule import released, unpark_all
-from budwood._core.state import AttemptState, RunState, TaskState
+from budwood._core.state import AttemptState, Queue, RunState, TaskState
 from budwood.errors import UnknownEvent
 
 
@@ -62,7 +62,7 @@ def _order_soft_dependants(state: RunState, task: TaskState, *, by: int) -> None
     for number in state.soft_dependants[task.number]:
         dependant = state.tasks[number]
         dependant.soft_waiting += by
-        if dependant.phase is TaskPhase.READY and dependant.soft_waiting in (0, 1):
+        if dependant.phase is TaskPhase.READY and dependant.soft_waiting == (by > 0):
             heappush(state.queue.ready, dependant.rank)  # the older entry no longer equals its rank, so it is stale
 
 
@@ -114,6 +114,7 @@ def _plan_revised(state: RunState, event: e.PlanRevised, _at_ms: int, commands: 
     _move_run(state, RunPhase.ACTIVE)
     state.cancelled = False
     revised = revise_plan(state, event)
+    state.queue = Queue()  # what is ready queues anew, below; who was parked may belong to another lane or group now
     for task in revised.running:
         assert task.attempt is not None
         commands.append(CancelAttempt(task.number, task.attempt.number))
@@ -240,7 +241,8 @@ def _judge_task(
         move_task(state, task, TaskPhase.CANCELLED)
     elif event.error is not None and event.error.will_retry:
         task.not_before_ms = at_ms + round(event.backoff_s * 1000)
-        move_task(state, task, TaskPhase.READY)
+        # A plan that was edited there and back may want again what this one stood on.
+        move_task(state, task, TaskPhase.BLOCKED if task.waiting else TaskPhase.READY)
         if event.backoff_s:
             commands.append(WakeTask(task.number, event.backoff_s))
     else:

@@ -4,7 +4,7 @@ Rows are projections of the state, written in the same transaction as the events
 events gives them again. Knows the model. Must not know how a store lays them out.
 """
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from budwood._core.model import AttemptError, AttemptPhase, RunPhase, TaskId, TaskPhase
 
@@ -14,7 +14,7 @@ class RunRow(Struct, frozen=True, kw_only=True):
 
     id: str
     name: str
-    phase: RunPhase
+    phase: RunPhase = field(name="state")
     goal: str = ""
     reason: str = ""
     source: str = ""
@@ -44,7 +44,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     number: int
     id: TaskId
     key: str
-    phase: TaskPhase
+    phase: TaskPhase = field(name="state")
     description: str = ""
     command: str = ""
     lane: TaskId | None = None
@@ -62,7 +62,7 @@ class AttemptRow(Struct, frozen=True, kw_only=True):
 
     task: int
     number: int
-    phase: AttemptPhase
+    phase: AttemptPhase = field(name="state")
     key: str
     retry: int
     slot: int

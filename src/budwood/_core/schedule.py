@@ -25,8 +25,11 @@ def pick(state: RunState, now_ms: int, *, slots: Sequence[int]) -> AttemptQueued
     while state.queue.ready:
         rank = heappop(state.queue.ready)
         task = state.tasks[rank[3]]
-        if not _is_current(task, rank) or task.not_before_ms > now_ms:
-            continue  # a task in back-off is pushed again when its time has come
+        if not _is_current(task, rank):
+            continue
+        if task.not_before_ms > now_ms:  # it is pushed again when its time has come
+            _pass_on(state, task)
+            continue
         held_by = _held_by(state, task)
         if held_by is not None:
             _park(state, rank, held_by)
@@ -164,12 +167,17 @@ def _free_gpus(state: RunState) -> tuple[str, ...]:
 
 def _park(state: RunState, rank: Rank, name: str) -> None:
     heappush(state.queue.parked.setdefault(name, []), rank)
-    # One place in a free lane or group was meant for this task; since it cannot use it, the next in line may. Only
-    # what is free is looked at, and nobody is ever parked under what is free, so this ends.
-    task = state.tasks[rank[3]]
-    for other in _names(task.spec):
-        if other not in (name, _MACHINE) and not _is_full(state, task, other):
-            _unpark(state, other, everyone=False)
+    _pass_on(state, state.tasks[rank[3]])
+
+
+def _pass_on(state: RunState, task: TaskState) -> None:
+    """Let the next in line have the place in a free lane or group that may have been meant for this task.
+
+    Only what is free is looked at, and nobody is ever parked under what is free, so this ends.
+    """
+    for name in _names(task.spec):
+        if name != _MACHINE and not _is_full(state, task, name):
+            _unpark(state, name, everyone=False)
 
 
 def _unpark(state: RunState, name: str, *, everyone: bool) -> None:

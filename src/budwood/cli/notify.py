@@ -22,7 +22,7 @@ def notify(command: str, verdict: Verdict, *, environ: Mapping[str, str], limit_
         return None
     told = {
         "BUDWOOD_RUN": verdict.name,
-        "BUDWOOD_PHASE": verdict.phase.value,
+        "BUDWOOD_STATE": verdict.phase.value,
         "BUDWOOD_EXIT": str(verdict.exit_code),
         "BUDWOOD_REASON": verdict.reason,
         "BUDWOOD_DONE": str(verdict.counts[TaskPhase.DONE.value]),

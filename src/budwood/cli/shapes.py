@@ -3,7 +3,7 @@
 Knows the rows. Names end up in people's scripts: they are added to, never changed.
 """
 
-from msgspec.structs import asdict
+import msgspec
 
 from budwood._core.model import TaskId
 from budwood._core.rows import AttemptRow, RunRow, TaskRow
@@ -16,24 +16,23 @@ Shape = dict[str, object]
 
 def run_shape(row: RunRow, *, driver: str | None) -> Shape:
     """Describe a run; `driver` is who drives it now."""
-    return {**_with_times(asdict(row)), "driver": driver}
+    return {**_public(row), "driver": driver}
 
 
 def task_shape(row: TaskRow) -> Shape:
     """Describe a task."""
-    return asdict(row)
+    return _public(row)
 
 
 def attempt_shape(row: AttemptRow, *, task: TaskId) -> Shape:
     """Describe an attempt, its task by id."""
-    error = None if row.error is None else asdict(row.error)
-    return {**_with_times(asdict(row)), "task": task, "error": error}
+    return {**_public(row), "task": task}
 
 
-def _with_times(fields: Shape) -> Shape:
-    """Replace milliseconds by times that people and programs read alike."""
+def _public(row: RunRow | TaskRow | AttemptRow) -> Shape:
+    """Give fields their public names, and times a form that people and programs read alike."""
     shape: Shape = {}
-    for name, value in fields.items():
+    for name, value in msgspec.to_builtins(row).items():
         plain = name.removesuffix("_ms")
         shape[plain if plain in _TIMES else name] = iso(value) if plain in _TIMES and isinstance(value, int) else value
     return shape

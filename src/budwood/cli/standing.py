@@ -21,7 +21,7 @@ class OpenAttempt(Struct, frozen=True, kw_only=True):
 
     task: TaskId
     attempt: int
-    phase: AttemptPhase
+    state: AttemptPhase
     slot: int
     pid: int | None
     started_at: str | None
@@ -98,7 +98,7 @@ def _open_attempt(task: TaskState, now_ms: int) -> OpenAttempt:
     return OpenAttempt(
         task=task.spec.id,
         attempt=attempt.number,
-        phase=attempt.phase,
+        state=attempt.phase,
         slot=attempt.slot,
         pid=attempt.pid,
         started_at=iso(attempt.started_at_ms),

@@ -71,8 +71,8 @@ def _named(rows: Rows) -> tuple[dict[str, Row], dict[str, Row], dict[str, Row]]:
 def _unequal(where: str, wanted: Row, held: Row) -> Iterator[str]:
     if wanted == held:
         return
-    have = msgspec.structs.asdict(held)
-    for name, value in msgspec.structs.asdict(wanted).items():
+    have = msgspec.to_builtins(held)
+    for name, value in msgspec.to_builtins(wanted).items():
         if have[name] != value:
             yield f"{where}: {name} is {_shown(have[name])}, the events say {_shown(value)}"
 

@@ -16,7 +16,7 @@ _SETTINGS = """\
 # slots = 4            # how many attempts run at once; default: all cores
 # timeout = "10m"      # time limit of each attempt
 # retries = 1          # how often a failed task is tried again
-# notify = "notify-send \\"budwood: $BUDWOOD_RUN $BUDWOOD_PHASE\\""
+# notify = "notify-send \\"budwood: $BUDWOOD_RUN $BUDWOOD_STATE\\""
 
 [machine]
 # machine_slots = 16   # all runs of this machine together

@@ -14,7 +14,7 @@ from budwood.cli.words import money
 _SHOWN = 20
 _COLUMNS = (
     Column("RUN", flexible=True),
-    Column("PHASE", tint=tinted),
+    Column("STATE", tint=tinted),
     Column("DONE", right=True),
     Column("FAILED", right=True),
     Column("ATTEMPTS", right=True),

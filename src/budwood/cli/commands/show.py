@@ -20,7 +20,7 @@ from budwood.stores import Store
 
 _TASK_COLUMNS = (
     Column("TASK", flexible=True),
-    Column("PHASE", tint=tinted),
+    Column("STATE", tint=tinted),
     Column("ATTEMPTS", right=True),
     Column("TIME", right=True),
     Column("COST", right=True),
@@ -31,7 +31,7 @@ _TASK_COLUMNS = (
 _SHORT = 24
 _ATTEMPT_COLUMNS = (
     Column("ATTEMPT", right=True),
-    Column("PHASE", tint=tinted),
+    Column("STATE", tint=tinted),
     Column("STARTED", right=True),
     Column("TIME", right=True),
     Column("CPU", right=True),

@@ -67,7 +67,7 @@ def _answer(scene: Scene, task: TaskState | None, reasons: list[Reason], *, tail
     if as_json:
         named = None if task is None else task.spec.id
         told = [msgspec.structs.asdict(reason) for reason in reasons]
-        answer = {"run": state.name, "task": named, "phase": phase, "reasons": told, "log_tail": tail, "next": follows}
+        answer = {"run": state.name, "task": named, "state": phase, "reasons": told, "log_tail": tail, "next": follows}
         write_json(answer)
         return
     whom = f"run {state.name}" if task is None else f"task {task.spec.id} of run {state.name}"

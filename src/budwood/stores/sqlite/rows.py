@@ -17,7 +17,7 @@ Phase = TypeVar("Phase", bound=str)
 Value = str | int | float | bytes | None
 
 _RUN = (
-    *("phase", "goal", "reason", "cwd", "made_by", "seed", "slots", "created_at_ms", "updated_at_ms", "ended_at_ms"),
+    *("state", "goal", "reason", "cwd", "made_by", "seed", "slots", "created_at_ms", "updated_at_ms", "ended_at_ms"),
     *(
         "last_event",
         "fence",
@@ -33,11 +33,11 @@ _RUN = (
     ),
 )
 _TASK = (
-    *("number", "id", "key", "phase", "description", "command", "lane", "group_name", "priority", "attempts", "tries"),
+    *("number", "id", "key", "state", "description", "command", "lane", "group_name", "priority", "attempts", "tries"),
     *("cost_usd", "because", "removed"),
 )
 _ATTEMPT = (
-    *("task", "number", "phase", "key", "retry", "slot", "queued_at_ms", "started_at_ms", "finished_at_ms", "pid"),
+    *("task", "number", "state", "key", "retry", "slot", "queued_at_ms", "started_at_ms", "finished_at_ms", "pid"),
     *(
         "exit_code",
         "signal",
@@ -134,7 +134,7 @@ def run_rows(found: Iterable[Sequence[Value]]) -> list[RunRow]:
     rows = []
     for values in found:
         fields = dict(zip(_RUN_FIELDS, values, strict=True))
-        fields["phase"] = _phase(_RUN_PHASES, fields["phase"], f"run {fields['id']!r}")
+        fields["phase"] = _phase(_RUN_PHASES, fields.pop("state"), f"run {fields['id']!r}")
         rows.append(RunRow(**fields))  # type: ignore[arg-type]
     return rows
 
@@ -144,7 +144,7 @@ def task_rows(found: Iterable[Sequence[Value]]) -> list[TaskRow]:
     rows = []
     for values in found:
         fields = dict(zip(_TASK_FIELDS, values, strict=True))
-        fields["phase"] = _phase(_TASK_PHASES, fields["phase"], f"task {fields['id']!r}")
+        fields["phase"] = _phase(_TASK_PHASES, fields.pop("state"), f"task {fields['id']!r}")
         fields["removed"] = bool(fields["removed"])
         rows.append(TaskRow(**fields))  # type: ignore[arg-type]
     return rows
@@ -157,7 +157,7 @@ def attempt_rows(found: Iterable[Sequence[Value]]) -> list[AttemptRow]:
         *plain, error = values
         fields = dict(zip(_ATTEMPT, plain, strict=False))
         fields["phase"] = _phase(
-            _ATTEMPT_PHASES, fields["phase"], f"attempt {fields['number']!r} of task {fields['task']!r}"
+            _ATTEMPT_PHASES, fields.pop("state"), f"attempt {fields['number']!r} of task {fields['task']!r}"
         )
         why = msgspec.json.decode(error, type=AttemptError) if isinstance(error, str) else None
         rows.append(AttemptRow(**fields, error=why))  # type: ignore[arg-type]

@@ -75,7 +75,7 @@ class SqliteStore(Store):
             if connection.execute("SELECT 1 FROM run WHERE id = ?", (run,)).fetchone():
                 raise StoreConflict(f"there is already a run {run} in {self.where}")
             given = free_name(name, (taken for (taken,) in connection.execute("SELECT name FROM run")))
-            made = "INSERT INTO run (id, name, source, phase) VALUES (?, ?, ?, ?)"
+            made = "INSERT INTO run (id, name, source, state) VALUES (?, ?, ?, ?)"
             number = connection.execute(made, (run, given, source, RunPhase.ACTIVE.value)).lastrowid
             connection.execute("INSERT INTO lease (run, fence, holder) VALUES (?, 0, '')", (number,))
             return Claim(run, given, created=True)

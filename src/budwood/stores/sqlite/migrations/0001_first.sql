@@ -6,7 +6,7 @@ CREATE TABLE run (
     id            TEXT    NOT NULL UNIQUE,
     name          TEXT    NOT NULL UNIQUE,
     source        TEXT    NOT NULL,
-    phase         TEXT    NOT NULL,
+    state         TEXT    NOT NULL,
     goal          TEXT    NOT NULL DEFAULT '',
     reason        TEXT    NOT NULL DEFAULT '',
     cwd           TEXT    NOT NULL DEFAULT '',
@@ -34,7 +34,7 @@ CREATE TABLE task (
     number      INTEGER NOT NULL,
     id          ANY     NOT NULL,
     key         TEXT    NOT NULL,
-    phase       TEXT    NOT NULL,
+    state       TEXT    NOT NULL,
     description TEXT    NOT NULL,
     command     TEXT    NOT NULL,
     lane        ANY,
@@ -52,7 +52,7 @@ CREATE TABLE attempt (
     run               INTEGER NOT NULL,
     task              INTEGER NOT NULL,
     number            INTEGER NOT NULL,
-    phase             TEXT    NOT NULL,
+    state             TEXT    NOT NULL,
     key               TEXT    NOT NULL,
     retry             INTEGER NOT NULL,
     slot              INTEGER NOT NULL,
@@ -120,7 +120,7 @@ CREATE TABLE log (
 ) STRICT, WITHOUT ROWID;
 
 CREATE VIEW runs AS
-SELECT id, name, phase AS state, goal, reason, source, cwd, made_by, seed, slots,
+SELECT id, name, state, goal, reason, source, cwd, made_by, seed, slots,
        CASE WHEN created_at_ms > 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', created_at_ms / 1000.0, 'unixepoch') END AS created_at,
        CASE WHEN updated_at_ms > 0 THEN strftime('%Y-%m-%dT%H:%M:%fZ', updated_at_ms / 1000.0, 'unixepoch') END AS updated_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', ended_at_ms / 1000.0, 'unixepoch') AS ended_at,
@@ -129,12 +129,12 @@ SELECT id, name, phase AS state, goal, reason, source, cwd, made_by, seed, slots
 FROM run;
 
 CREATE VIEW tasks AS
-SELECT run.id AS run, task.id AS task, task.number, task.key, task.phase AS state, task.description, task.command, task.lane,
+SELECT run.id AS run, task.id AS task, task.number, task.key, task.state, task.description, task.command, task.lane,
        task.group_name AS "group", task.priority, task.attempts, task.tries, task.cost_usd, task.because, task.removed
 FROM task JOIN run ON run.number = task.run;
 
 CREATE VIEW attempts AS
-SELECT run.id AS run, task.id AS task, attempt.number, attempt.phase AS state, attempt.key, attempt.retry, attempt.slot,
+SELECT run.id AS run, task.id AS task, attempt.number, attempt.state, attempt.key, attempt.retry, attempt.slot,
        strftime('%Y-%m-%dT%H:%M:%fZ', attempt.queued_at_ms / 1000.0, 'unixepoch')   AS queued_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', attempt.started_at_ms / 1000.0, 'unixepoch')  AS started_at,
        strftime('%Y-%m-%dT%H:%M:%fZ', attempt.finished_at_ms / 1000.0, 'unixepoch') AS finished_at,
