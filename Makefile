@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+PYTHON_SOURCES := src tests docs examples benchmarks
 APPLE := aarch64-apple-darwin
 
 SHELL := /bin/sh
@@ -32,7 +33,7 @@ help: ## List the targets
 
 $(VENV)/.tools: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "budwood needs Python 3.11 or newer: make PYTHON=python3.12"; exit 1; }
-	@command -v cargo >/dev/null || { echo "budwood needs Rust (cargo) to be built: https://rustup.rs"; exit 1; }
+	@command -v cargo >/dev/null || { echo "budwood needs Rust (cargo) to be built: see the Rust project's site"; exit 1; }
 	@echo "Making $(VENV) with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install --quiet -c constraints.txt setuptools setuptools-rust
@@ -65,8 +66,8 @@ wheel: $(VENV)/.tools $(RUST_SOURCES) ## Build the wheel into dist/
 	@ls -1 dist/*.whl
 
 check: $(VENV)/.ready ## Check format, lint, types, layers and the Rust code
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check $(PYTHON_SOURCES)
+	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	cargo fmt --all --check
@@ -76,10 +77,10 @@ check: $(VENV)/.ready ## Check format, lint, types, layers and the Rust code
 	else echo "Left out: cargo check for $(APPLE); add it with: rustup target add $(APPLE)"; fi
 
 format: $(VENV)/.ready ## Format the Python and Rust code
-	$(BIN)/ruff format src tests
-	$(BIN)/ruff check --fix-only --quiet src tests
+	$(BIN)/ruff format $(PYTHON_SOURCES)
+	$(BIN)/ruff check --fix-only --quiet $(PYTHON_SOURCES)
 	cargo fmt --all
 
 clean: ## Remove .venv and everything that was built
 	rm -rf $(VENV) target build dist src/*.egg-info src/budwood/*.so .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find $(PYTHON_SOURCES) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -20,7 +20,7 @@ def test_pause_lets_what_runs_finish_and_starts_nothing(budwood: Budwood) -> Non
     driver = budwood.start("run", "plan.toml")
     budwood.wait_began("a")
     said = budwood.call("pause", "plan")
-    assert said.err == "plan: paused; 1 running, they may finish\n"
+    assert said.err == "plan: paused; 1 running, it may finish\n"
     budwood.let_go()
     done = budwood.finish(driver)
     assert done.code == 4

@@ -25,6 +25,7 @@ EVENTS: list[e.Event] = [
     e.SettingsChanged(settings=RunSettings(slots=3), changed=("slots",)),
     e.DriverStarted(driver="pid 7 on host", fence=3),
     e.DriverStopped(reason="asked to stop"),
+    e.DriverSeen(),
     e.RunAccounted(done=1, failed=2, skipped=3, cancelled=4, adopted=5, requeued=6, not_started=7, planned=28),
     e.AttemptQueued(task=7, attempt=2, slot=1, retry=1, gpus=("0", "1")),
     e.AttemptStarted(task="a", attempt=1, pid=77, began_at_ms=5),

@@ -22,7 +22,7 @@ RUN_TABLE = """
     waiting cancelled, paused active, paused finished, paused cancelled, finished active, cancelled active
 """
 TASK_TABLE = """
-    blocked ready, ready active, active done, active failed, active cancelled, active ready, active blocked,
+    blocked ready, blocked done, ready active, active done, active failed, active cancelled, active ready, active blocked,
     blocked skipped, ready skipped, blocked cancelled, ready cancelled, ready blocked, done blocked, failed blocked,
     cancelled blocked, skipped blocked
 """

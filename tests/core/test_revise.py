@@ -5,6 +5,7 @@ from tests.core.bench import BAD, CANCELLED, OK, Bench, bad, task
 
 from budwood._core import events as e
 from budwood._core.commands import CancelAttempt, ForgetAttempt
+from budwood._core.decisions import decision_lines
 from budwood._core.model import LaneSpec, RunPhase, RunSettings, TaskPhase, TaskSpec
 from budwood._core.project import take_rows
 from budwood.errors import PlanError
@@ -197,12 +198,31 @@ def test_a_task_that_was_removed_and_comes_back_while_it_runs_is_one_task() -> N
     assert bench.refold().counts == bench.state.counts
 
 
-def test_a_task_that_was_removed_and_comes_back_later_is_a_new_one() -> None:
+def test_a_done_task_that_was_removed_and_comes_back_is_done() -> None:
     bench = finished(task("a"), task("b"))
     bench.record(e.PlanRevised(removed=("a",)))
     bench.record(e.PlanRevised(added=(task("a"),)))
-    assert [(each.number, each.removed) for each in bench.state.tasks] == [(0, True), (1, False), (2, False)]
-    assert run_to_end(bench) == ["a"]
+    assert [(each.number, each.removed) for each in bench.state.tasks] == [(0, False), (1, False)]
+    assert run_to_end(bench) == []
+
+
+def test_an_edit_that_is_undone_repeats_nothing() -> None:
+    bench = finished(task("a"), task("b", "a"))
+    before = list(decision_lines(bench.state))
+    bench.record(e.PlanRevised(changed=(task("a", run="other"),)))
+    assert run_to_end(bench) == ["a", "b"]
+    bench.record(e.PlanRevised(changed=(task("a"),)))
+    assert run_to_end(bench) == []
+    assert list(decision_lines(bench.state)) == before
+
+
+def test_what_somebody_cancelled_stays_so_until_the_edit_changes_it() -> None:
+    bench = Bench(task("a"), task("x"))
+    bench.record(e.TasksCancelled(tasks=("x",)))
+    bench.record(e.PlanRevised(added=(task("c"),)))
+    assert bench.phases()["x"] == "cancelled"
+    bench.record(e.PlanRevised(changed=(task("x", run="other"),)))
+    assert bench.phases()["x"] == "ready"
 
 
 def test_an_edit_that_was_taken_back_while_the_attempt_was_being_ended_gives_nothing_up() -> None:
@@ -223,10 +243,8 @@ def test_an_edit_that_was_taken_back_does_not_let_a_task_overtake_what_it_stands
     bench.record(e.PlanRevised(changed=(task("a", run="other"),)))
     bench.record(e.PlanRevised(changed=(task("a"),)))
     bench.end("b", BAD)
-    assert bench.phases() == {"a": "ready", "b": "blocked"}
-    assert bench.fill() == ["a"]
-    bench.end("a", BAD)
-    assert bench.phases() == {"a": "failed", "b": "skipped"}
+    assert bench.phases() == {"a": "done", "b": "ready"}
+    assert bench.state.task("b").tries == 1
 
 
 def test_an_edited_plan_takes_a_cancelled_run_up_again() -> None:

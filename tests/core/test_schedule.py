@@ -270,6 +270,36 @@ def test_a_task_in_back_off_keeps_its_place_in_its_lane_free() -> None:
     assert bench.fill() == ["a"]
 
 
+def test_a_place_that_came_to_a_task_in_back_off_goes_to_the_next_in_line() -> None:
+    bench = Bench(task("v", group="g", priority=9), task("t", group="g", priority=5, retries=1), task("y", group="g"))
+    assert bench.fill() == ["v"]
+    wake(bench.state, 1)
+    assert bench.fill() == []  # t stands in line twice now
+    bench.end("v")
+    assert bench.fill() == ["t"]
+    bench.record(e.TasksAdded(tasks=(task("w", group="g", priority=9),)))
+    assert bench.fill() == []
+    bench.end("t", BAD)
+    assert bench.fill() == ["w"]
+    bench.end("w")
+    assert bench.fill() == ["y"]
+
+
+def test_one_who_waited_for_a_lane_and_left_it_does_not_keep_others_waiting() -> None:
+    before = [task("r", lane="y", priority=9), task("x", lane="y", priority=5), task("z", lane="y")]
+    bench = Bench(*before, lanes=["y"], settings=RunSettings(slots=2))
+    assert bench.fill() == ["r"]
+    moved = e.PlanRevised(
+        changed=(task("x", priority=5),), added=(task("s", priority=7),), lanes=tuple(bench.state.lanes)
+    )
+    bench.record(moved)
+    assert bench.fill() == ["s"]
+    bench.end("r")
+    assert bench.fill() == ["x"]
+    bench.end("x")
+    assert bench.fill() == ["z"]
+
+
 def test_stale_entries_start_nothing_twice() -> None:
     bench = Bench(task("late", prefer=["a", "b"]), task("a"), task("b"), settings=RunSettings(slots=2))
     assert bench.fill() == ["a", "b"]

@@ -64,11 +64,11 @@ def failed() -> Bench:
 def test_a_pause_is_recorded_with_its_request() -> None:
     events, request = Desk(active()).ask("pause")
     assert events == [
-        e.RequestTaken(request=1, kind="pause", detail="paused; 1 running, they may finish"),
+        e.RequestTaken(request=1, kind="pause", detail="paused; 1 running, it may finish"),
         e.External(cause="pause"),
         e.RunPaused(kind="person", reason="paused by request"),
     ]
-    assert (request.state, request.answer) == ("taken", "paused; 1 running, they may finish")
+    assert (request.state, request.answer) == ("taken", "paused; 1 running, it may finish")
 
 
 def test_pausing_twice_is_no_mistake() -> None:

@@ -88,7 +88,7 @@ def test_a_disk_that_is_full_for_the_store_too_loses_nothing(tmp_path: Path, roo
             except (StoreError, OSError) as error:  # it could not even say so in the store
                 assert "full" in str(error) or "space" in str(error).lower()  # noqa: PT017
         subprocess.run(["mount", "-o", "remount,size=128m", str(place)], check=True)
-        # A supervisor that could not leave its result when the disk was full tells of that now, and the run pauses again.
+        # A supervisor that could not leave its result while the disk was full says so now, and the run pauses again.
         codes = [code for code in (scene.drive().exit_code for _ in range(3)) if code != Exit.WAITS]
         assert set(codes) == {Exit.GOAL_MET}
         rows = attempts_of(scene)

@@ -75,6 +75,10 @@ class DriverStopped(_Fact, frozen=True, tag="driver_stopped"):
     reason: str
 
 
+class DriverSeen(_Fact, frozen=True, tag="driver_seen"):
+    """The driver drives, and nothing else has happened for a while; so that a time budget outlives a killed driver."""
+
+
 class RunAccounted(_Fact, frozen=True, tag="run_accounted"):
     """A new driver knows of every planned task what became of it; the numbers add up to `planned`."""
 
@@ -210,6 +214,7 @@ Event = (
     | SettingsChanged
     | DriverStarted
     | DriverStopped
+    | DriverSeen
     | RunAccounted
     | AttemptQueued
     | AttemptStarted

@@ -66,18 +66,23 @@ def _order_soft_dependants(state: RunState, task: TaskState, *, by: int) -> None
             heappush(state.queue.ready, dependant.rank)  # the older entry no longer equals its rank, so it is stale
 
 
-def _want_again(state: RunState, tasks: Iterable[TaskState]) -> None:
-    """Put tasks back: ready if all they need is done, else blocked."""
-    wanted = list(tasks)
-    for task in wanted:
+def _want_again(state: RunState, tasks: Iterable[TaskState], *, restored: Iterable[TaskState] = ()) -> None:
+    """Put tasks back: ready if all they need is done, else blocked; those `restored` are done, as they once were."""
+    wanted, done = list(tasks), list(restored)
+    for task in (*wanted, *done):
         if task.phase is not TaskPhase.BLOCKED:
             move_task(state, task, TaskPhase.BLOCKED)
         task.tries = task.lost = task.not_before_ms = 0
         task.because = None
         task.error_type = ""
         task.cancelling = False
+    for task in done:
+        task.tries = task.completions[task.key]
+        if task.phase is TaskPhase.READY:  # one restored before it was the last that it waited for
+            move_task(state, task, TaskPhase.BLOCKED)
+        move_task(state, task, TaskPhase.DONE)
     for task in wanted:  # only now: one of them may have been what another waited for
-        if task.waiting == 0:
+        if task.waiting == 0 and task.phase is TaskPhase.BLOCKED:
             move_task(state, task, TaskPhase.READY)
 
 
@@ -118,7 +123,7 @@ def _plan_revised(state: RunState, event: e.PlanRevised, _at_ms: int, commands: 
     for task in revised.running:
         assert task.attempt is not None
         commands.append(CancelAttempt(task.number, task.attempt.number))
-    _want_again(state, revised.wanted)
+    _want_again(state, revised.wanted, restored=revised.restored)
 
 
 def _settings_changed(state: RunState, event: e.SettingsChanged, _at_ms: int, _: list[Command]) -> None:
@@ -236,6 +241,7 @@ def _judge_task(
     task.lost += event.phase is AttemptPhase.ABANDONED
     task.error_type = "" if event.error is None else event.error.type
     if event.phase is AttemptPhase.SUCCEEDED:
+        task.completions[task.key] = task.tries
         move_task(state, task, TaskPhase.DONE)
     elif task.cancelling or event.phase is AttemptPhase.CANCELLED:
         move_task(state, task, TaskPhase.CANCELLED)
@@ -311,6 +317,7 @@ _HANDLERS: dict[type[Event], Callable[..., None]] = {
     e.AttemptStarted: _attempt_started,
     e.AttemptAdopted: _noted,
     e.RunAccounted: _noted,
+    e.DriverSeen: _noted,
     e.AttemptEnded: _attempt_ended,
     e.TasksSkipped: _tasks_skipped,
     e.TasksCancelled: _tasks_cancelled,

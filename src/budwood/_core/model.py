@@ -121,6 +121,8 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     cost_usd: float | None = None
     tokens: int | None = None
+    problem: str = ""
+    """What of the report could not be understood."""
 
 
 class Measure(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -33,6 +33,7 @@ RUN_MOVES = frozenset(
 TASK_MOVES = frozenset(
     {
         (T.BLOCKED, T.READY),
+        (T.BLOCKED, T.DONE),  # an edited plan asks again for what was done before
         (T.READY, T.ACTIVE),
         (T.ACTIVE, T.DONE),
         (T.ACTIVE, T.FAILED),

@@ -15,9 +15,10 @@ from budwood._core.state import RunState, TaskState
 
 @dataclass(slots=True)
 class Revised:
-    """What must happen after an edit: these run again, and these run right now on what is no longer wanted."""
+    """What must happen after an edit: these run again, these were done before, these run now on what is not wanted."""
 
     wanted: list[TaskState] = field(default_factory=list)
+    restored: list[TaskState] = field(default_factory=list)
     running: list[TaskState] = field(default_factory=list)
 
 
@@ -29,35 +30,40 @@ def add_tasks(state: RunState, specs: list[TaskSpec]) -> list[TaskState]:
 
 
 def revise_plan(state: RunState, event: PlanRevised) -> Revised:
-    """Apply an edit; a completion under an unchanged key stays, everything else is wanted again."""
+    """Apply an edit: a key with a completion is done, whatever else has no completion is wanted again.
+
+    Only what somebody cancelled stays so, unless the edit changed it.
+    """
     revised = Revised()
     for task_id in event.removed:
         _remove(state, state.task(task_id), revised)
     for spec in event.changed:
         state.task(spec.id).spec = spec
+    before = {task.number: task.key for task in state.tasks if not task.removed}
+    gone = {str(task.spec.id): task for task in state.tasks if task.removed}
     for spec in event.added:
-        _append(state, spec)
+        _bring_back(state, gone[str(spec.id)], spec) if str(spec.id) in gone else _append(state, spec)
     state.lanes = list(event.lanes)
-    before = {task.number: task.key for task in state.tasks}
     _draw_graph(state)
     for task in state.tasks:
-        if task.removed:
-            continue
-        same = task.key == before[task.number]
-        if task.number in state.open:
-            if not same:
-                revised.running.append(task)
-        elif not (same and task.phase is TaskPhase.DONE):
-            revised.wanted.append(task)
+        if not task.removed:
+            _sort(state, task, revised, same=task.key == before.get(task.number))
     return revised
 
 
+def _sort(state: RunState, task: TaskState, revised: Revised, *, same: bool) -> None:
+    if task.number in state.open:
+        if task.attempt is not None and task.attempt.key != task.key:
+            revised.running.append(task)
+    elif same and task.phase in (TaskPhase.DONE, TaskPhase.CANCELLED):
+        pass
+    elif task.key in task.completions:
+        revised.restored.append(task)
+    else:
+        revised.wanted.append(task)
+
+
 def _append(state: RunState, spec: TaskSpec) -> TaskState:
-    lost = state.by_id.get(str(spec.id))
-    if lost is not None and lost.number in state.open:  # the plan has it again before its attempt has ended
-        lost.removed, lost.spec = False, spec
-        state.counts[lost.phase] += 1
-        return lost
     task = TaskState(number=len(state.tasks), spec=spec)
     state.tasks.append(task)
     state.by_id[str(spec.id)] = task
@@ -67,11 +73,20 @@ def _append(state: RunState, spec: TaskSpec) -> TaskState:
     return task
 
 
+def _bring_back(state: RunState, task: TaskState, spec: TaskSpec) -> None:
+    """Let the plan have a task again that it had lost, with its number and all that it left."""
+    task.removed, task.spec = False, spec
+    state.by_id[str(spec.id)] = task
+    state.counts[task.phase] += 1
+
+
 def _remove(state: RunState, task: TaskState, revised: Revised) -> None:
     task.removed = True
     state.counts[task.phase] -= 1
     state.touched.tasks.add(task.number)
     state.touched.edges.add(task.number)
+    for edges in (state.hard, state.soft, state.dependants, state.soft_dependants):
+        edges[task.number] = []
     del state.by_id[str(task.spec.id)]
     if task.number in state.open:
         state.by_id[str(task.spec.id)] = task  # its attempt has still to report its end

@@ -61,6 +61,8 @@ class TaskState:
     attempt: AttemptState | None = None
     because: TaskId | None = None
     error_type: str = ""
+    completions: dict[str, int] = field(default_factory=dict)
+    """Keys under which it was done, and after how many tries: an edit that is undone repeats nothing."""
     cancelling: bool = False
     removed: bool = False
 

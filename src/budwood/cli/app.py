@@ -3,13 +3,15 @@
 Commands are loaded when they are called, so that `budwood run` does not pay for what it does not use.
 """
 
-import os
+import errno
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 import click
 
 from budwood import __version__
+from budwood.cli.streams import give_up_output, is_deaf, keep_streams
 from budwood.errors import BudwoodError
 
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -44,7 +46,12 @@ GUESSES = {
     "explain": "why",
     "follow": "watch",
 }
-INTERNAL_ERROR, INTERRUPTED = 70, 130
+REFUSED, INTERNAL_ERROR, INTERRUPTED = 4, 70, 130
+_MACHINES = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE),
+    *(errno.ENOMEM, errno.EAGAIN),
+}
+"""What the machine refuses is no bug of ours, wherever it does."""
 
 
 class Commands(click.Group):
@@ -99,6 +106,7 @@ def app(ctx: click.Context) -> None:
 
 def main() -> None:
     """Run the command line; every ending has an exit code."""
+    keep_streams()
     sys.exit(_run())
 
 
@@ -118,27 +126,44 @@ def _run() -> int:
         return _tell(error.format_message(), None, 2)
     except (KeyboardInterrupt, click.Abort):
         return _tell("interrupted; what was recorded is safe", None, INTERRUPTED)
-    except BrokenPipeError:
-        # The reader of our output went away; a second failure while Python flushes at exit must not be printed.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except OSError as error:
+        return _tell_refused(error)
     except Exception:
-        import traceback
-
-        traceback.print_exc()
-        return _tell(
-            "this is a bug in budwood; what was recorded is safe", "budwood store verify checks it", INTERNAL_ERROR
-        )
+        return _tell_bug()
 
 
 def _tell(message: str, hint: str | None, code: int) -> int:
-    click.echo(f"error: {message}" + (f"\n\nhint: {hint}" if hint else ""), err=True)
+    with suppress(OSError):  # nobody hears; the exit code is all that is left
+        click.echo(f"error: {message}" + (f"\n\nhint: {hint}" if hint else ""), err=True)
     return code
+
+
+def _tell_refused(error: OSError) -> int:
+    """Tell what the machine refused: writing our output, or something else that is not our fault."""
+    if isinstance(error, BrokenPipeError):  # the reader of our output went away, which is its right
+        give_up_output(sys.stdout.fileno())
+        return 0
+    if is_deaf():
+        give_up_output(sys.stdout.fileno())
+        return _tell(f"standard output cannot be written: {error.strerror}", "write it to another place", REFUSED)
+    if error.errno not in _MACHINES:
+        return _tell_bug()
+    what = f"{error.filename} cannot be used" if error.filename else "the machine refuses"
+    return _tell(f"{what}: {error.strerror}; what was recorded is safe", "budwood doctor looks for the cause", REFUSED)
+
+
+def _tell_bug() -> int:
+    import traceback
+
+    with suppress(OSError):
+        traceback.print_exc()
+    return _tell(
+        "this is a bug in budwood; what was recorded is safe", "budwood store verify checks it", INTERNAL_ERROR
+    )
 
 
 def _tell_usage(error: click.UsageError) -> int:
     message = error.format_message()
     if "\n\nhint: " not in message and error.ctx is not None:
         message += f"\n\nhint: {error.ctx.command_path} --help"
-    click.echo(f"error: {message}", err=True)
-    return 2
+    return _tell(message, None, 2)

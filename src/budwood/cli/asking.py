@@ -16,7 +16,7 @@ from budwood._core.model import ENDED_RUN, TaskId
 from budwood._core.rows import RunRow
 from budwood._core.state import RunState
 from budwood.cli.drive import Drive, write_err
-from budwood.cli.find import find_run, find_task
+from budwood.cli.find import find_run, find_task, not_begun
 from budwood.cli.project import find_project, project_of, this_machine
 from budwood.cli.view.quiet import Quiet
 from budwood.engine import Exit
@@ -87,6 +87,12 @@ def tell_answer(asked: Asked, request: Request, *, quiet: bool = False) -> int:
     if not quiet:
         write_err([f"{name}: {request.answer}"])
     return 0
+
+
+def refuse_unbegun(asked: Asked) -> None:
+    """Refuse to ask anything of a run that was only claimed: what was asked would meet whoever begins it."""
+    if asked.row.last_event == 0 and asked.store.holder(asked.row.id) is None:
+        raise not_begun(asked.row)
 
 
 def refuse_ended(asked: Asked) -> None:

@@ -7,6 +7,7 @@ import os
 import platform
 import resource
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -70,15 +71,14 @@ def store(project: Project, where: str | None) -> Finding:
     """Look whether the store can be where it is, or will be."""
     try:
         resolved = project.resolve(flags={"store": where})
-        named = resolved.text("store")
-        if named is not None and "://" in named:
-            return Finding(name="store", state="ok", text=named)
-        path = project.root / (named or ".budwood/store.db")
+        path = project.store_place(resolved)
+        if isinstance(path, str):
+            return Finding(name="store", state="ok", text=path)
         kind = file_system_of(_existing(path))
         if is_network(kind):
             fix = "put it on a local disk: --store PATH, or store in [machine] of budwood.toml"
             return Finding(name="store", state="missing", text=f"{path} is on a network file system ({kind})", fix=fix)
-        if not path.exists():
+        if not project.has_store(resolved):
             return Finding(
                 name="store", state="ok", text=f"none yet; it will be {path} ({kind or 'unknown file system'})"
             )
@@ -96,15 +96,29 @@ def store(project: Project, where: str | None) -> Finding:
 
 
 def runtime() -> Finding:
-    """Look whether sockets can be where they must be."""
+    """Look whether sockets can be where they must be: in a directory of this user alone, below a short path."""
     root = runtime_root()
-    if not root.exists():
-        return Finding(name="sockets", state="ok", text=f"will be below {root}")
-    status = root.lstat()
-    if status.st_uid == os.geteuid() and not status.st_mode & 0o077:
-        return Finding(name="sockets", state="ok", text=f"below {root}")
-    text = f"{root} does not belong to you alone"
-    return Finding(name="sockets", state="missing", text=text, fix=f"remove it: rm -r {root}")
+    try:
+        status = root.lstat()
+    except FileNotFoundError:
+        if os.access(root.parent, os.W_OK | os.X_OK):
+            return Finding(name="sockets", state="ok", text=f"will be below {root}")
+        text = f"{root} cannot be made: {root.parent} cannot be written"
+        return Finding(
+            name="sockets", state="missing", text=text, fix=f"chmod 1777 {root.parent}, or mount it writable"
+        )
+    except OSError as error:
+        text = f"{root} cannot be looked at: {error.strerror}"
+        return Finding(name="sockets", state="missing", text=text, fix=f"chmod 1777 {root.parent}")
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+        text = f"{root} is not a directory that belongs to you alone"
+        return Finding(name="sockets", state="missing", text=text, fix=f"remove it: rm -r {root}")
+    if status.st_mode & 0o700 != 0o700 or not os.access(root, os.W_OK | os.X_OK):
+        text = f"{root} cannot be written"
+        return Finding(
+            name="sockets", state="missing", text=text, fix=f"chmod 700 {root}, or mount {root.parent} writable"
+        )
+    return Finding(name="sockets", state="ok", text=f"below {root}")
 
 
 def disk(project: Project) -> Finding:
@@ -159,4 +173,4 @@ def said(command: list[str], *, limit_s: float = 10.0) -> str:
 
 
 def _existing(path: Path) -> Path:
-    return next(folder for folder in (path, *path.parents) if folder.exists())
+    return next(folder for folder in (path, *path.parents) if os.path.exists(folder))

@@ -10,15 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Literal
 
-import click
-
 from budwood._core.events import Recorded
 from budwood._core.state import RunState
+from budwood.cli.looking import note
 from budwood.cli.project import Project, holder
 from budwood.cli.signals import signals_to
 from budwood.cli.verdict import headline, verdict_lines
@@ -214,6 +212,5 @@ def tell(verdict: Verdict, state: RunState, store: Store, *, quiet: bool = False
 
 
 def write_err(lines: Iterable[str]) -> None:
-    """Write to standard error; a terminal that was closed is no reason to fail."""
-    with suppress(OSError):
-        click.echo("\n".join(lines), err=True)
+    """Write lines to standard error."""
+    note("\n".join(lines))

@@ -9,6 +9,7 @@ import click
 
 from budwood._core.events import Recorded
 from budwood._core.graph import batches
+from budwood._core.ids import free_name
 from budwood._core.machine import handle
 from budwood._core.model import ENDED_RUN, RunPhase, TaskPhase
 from budwood._core.replay import fold
@@ -27,26 +28,28 @@ _SHOWN_TASKS = 8
 
 def show_dry_run(planned: Planned, *, again: bool) -> None:
     """Write to standard output what `run` would do."""
-    state = None if again else _earlier(planned)
+    name, state = _earlier(planned, again=again)
     for line in _batches(planned):
         click.echo(line)
     click.echo(_size(planned))
     for line in _money(planned):
         click.echo(line)
-    for line in _outlook(planned, state):
+    for line in _outlook(planned, name, state):
         click.echo(line)
     click.echo("nothing was started or written")
 
 
-def _earlier(planned: Planned) -> RunState | None:
-    """Return what this file's newest run has come to; None if there is none."""
+def _earlier(planned: Planned, *, again: bool) -> tuple[str, RunState | None]:
+    """Return what the run would be called, and what this file's newest one has come to; None if one would begin."""
     try:
         store = planned.project.open_store(planned.resolved, create=False)
     except UsageError:
-        return None  # no store yet
+        return planned.name, None  # no store yet
     with store:
-        row = newest_of(store, planned.source)
-        return None if row is None or row.last_event == 0 else fold(store.read(row.id))
+        row = None if again else newest_of(store, planned.source)
+        if row is None:
+            return free_name(planned.name, (run.name for run in store.runs())), None
+        return row.name, None if row.last_event == 0 else fold(store.read(row.id))
 
 
 def _batches(planned: Planned) -> Iterator[str]:
@@ -78,9 +81,9 @@ def _money(planned: Planned) -> Iterator[str]:
         yield f"reserves {tokens} tokens, {budget}"
 
 
-def _outlook(planned: Planned, state: RunState | None) -> Iterator[str]:
+def _outlook(planned: Planned, name: str, state: RunState | None) -> Iterator[str]:
     if state is None:
-        yield f"would make a new run {planned.name} and start all {counted(len(planned.plan.tasks), 'task')}"
+        yield f"would make a new run {name} and start all {counted(len(planned.plan.tasks), 'task')}"
         return
     revised = revision(state, planned.plan.tasks, planned.plan.lanes)
     if revised is None and state.phase in ENDED_RUN:

@@ -3,10 +3,12 @@
 Knows the store's lists. A near miss is answered with the nearest name.
 """
 
+import shlex
+
 from budwood._core.ids import LAST, by_prefix
 from budwood._core.rows import RunRow, TaskRow
 from budwood._core.suggest import nearest
-from budwood.errors import NoSuchId
+from budwood.errors import NoSuchId, UsageError
 from budwood.stores import Store
 
 
@@ -37,6 +39,8 @@ def newest_of(store: Store, source: str) -> RunRow | None:
 def find_task(store: Store, run: RunRow, given: str) -> TaskRow:
     """Find the task that is meant; one that the plan lost is found too."""
     tasks = {str(task.id): task for task in store.tasks(run.id)}
+    if not tasks and run.last_event == 0:
+        raise not_begun(run)
     found = by_prefix(given, tasks)
     if len(found) == 1:
         return tasks[found[0]]
@@ -45,6 +49,20 @@ def find_task(store: Store, run: RunRow, given: str) -> TaskRow:
     meant = nearest(given, list(tasks))
     hint = f"did you mean {meant}?" if meant else f"budwood show {run.name} lists its tasks"
     raise NoSuchId(f"run {run.name} has no task {given!r}", hint=hint)
+
+
+NOT_BEGUN = "it has not begun: its driver died before the first event"
+
+
+def not_begun(run: RunRow) -> UsageError:
+    """Say that a run was claimed and that nothing more is known of it."""
+    why = NOT_BEGUN.removeprefix("it ")
+    return UsageError(f"run {run.name} {why}", hint=begin_command(run))
+
+
+def begin_command(run: RunRow) -> str:
+    """Name the command that begins a run which was only claimed."""
+    return f"budwood run {shlex.quote(run.source) if run.source else 'FILE'}"
 
 
 def _some(names: list[str]) -> str:

@@ -10,6 +10,7 @@ from time import sleep
 
 from budwood._core.model import ENDED_RUN, OPEN_ATTEMPT, RunPhase
 from budwood._core.rows import AttemptRow, RunRow
+from budwood.cli.found import Found, look_for
 from budwood.cli.logs import LogTail, attempt_dir, read_log
 from budwood.stores import Store
 
@@ -84,13 +85,11 @@ class Follower:
 
     def _is_lost(self, row: AttemptRow) -> bool:
         """Say whether an open attempt has ended or died with nobody there to record it."""
-        from budwood.executors.local.leftovers import is_alive
-
         if self._store.holder(self._run.id) is not None:
             return False
-        if (attempt_dir(self._run_dir, row) / "result.json").exists():
-            return True
-        return not is_alive(self._run_dir / "slots" / str(row.slot))
+        begun = row.started_at_ms is not None
+        found = look_for(self._run_dir, task=row.task, attempt=row.number, slot=row.slot, begun=begun)
+        return found is not Found.RUNNING
 
     def _rests(self) -> bool:
         row = self._row()

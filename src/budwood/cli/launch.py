@@ -11,6 +11,7 @@ import click
 
 from budwood._core.model import RunSettings
 from budwood.cli.drive import Manner, drive
+from budwood.cli.looking import note
 from budwood.cli.project import Project
 from budwood.engine import Opening
 from budwood.errors import UsageError
@@ -74,10 +75,9 @@ def _drive(what: Launch, store: Store, *, ready: Callable[[], None] | None = Non
 
 def _tell_detached(what: Launch, *, pid: int) -> None:
     click.echo(what.name)
-    click.echo(
+    note(
         f"drives in the background as pid {pid}; what it says: {what.project.run_dir(what.run) / 'driver.log'}\n"
         f"  budwood watch {what.name}   follows it\n"
         f"  budwood pause {what.name}   stops it\n"
-        f"  budwood logs {what.name}    shows what its tasks print",
-        err=True,
+        f"  budwood logs {what.name}    shows what its tasks print"
     )

@@ -6,7 +6,7 @@ Knows click and the project. Must not write to a store.
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 import click
@@ -64,5 +64,6 @@ def write_json_line(value: object) -> None:
 
 
 def note(text: str) -> None:
-    """Say something that is no data."""
-    click.echo(text, err=True)
+    """Say something that is no data; where nobody can hear it, that is no reason to fail."""
+    with suppress(OSError):
+        click.echo(text, err=True)

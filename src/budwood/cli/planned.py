@@ -55,7 +55,7 @@ class Planned:
             settings=self.settings,
             source=self.source,
             cwd=str(self.project.root),
-            made_by=f"budwood {__version__}",
+            made_by=__version__,
         )
         begin = begin_run(created, self.plan.tasks, self.plan.lanes)
         further = go_on(settings=self.settings, plan=(self.plan.tasks, self.plan.lanes))

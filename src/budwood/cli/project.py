@@ -17,6 +17,7 @@ from budwood.errors import UsageError
 from budwood.executors.local import LocalExecutor, RunPaths, Tokens, find_binary, make_runtime
 from budwood.plans import Plan
 from budwood.stores import Store, open_store
+from budwood.stores.sqlite.faults import unwritable
 
 SETTINGS_FILE = "budwood.toml"
 STATE_DIR = ".budwood"
@@ -44,17 +45,33 @@ class Project:
         layers: list[s.Layer] = [(s.FLAG, flags), s.env_layer(self.environ)]
         if plan is not None:
             layers.append(plan.layer)
-        layers += (s.read_settings(path) for path in (self.root / SETTINGS_FILE, user_file()) if path.exists())
+        layers += (s.read_settings(path) for path in (self.root / SETTINGS_FILE, user_file()) if _is_there(path))
         return s.resolve(layers)
 
-    def open_store(self, resolved: s.Resolved, *, create: bool) -> Store:
-        """Open the store that the settings name; a relative path is one of the project's."""
+    def store_place(self, resolved: s.Resolved) -> Path | str:
+        """Say where the store that the settings name is, or will be; a relative path is one of the project's."""
         where = resolved.text("store")
         if where is None:
-            if create:
-                make_state_dir(self.state_dir)
-            return open_store(self.state_dir / "store.db", create=create)
-        return open_store(where if "://" in where or where == "memory:" else self.root / where, create=create)
+            return self.state_dir / "store.db"
+        return where if "://" in where or where == "memory:" else self.root / where
+
+    def has_store(self, resolved: s.Resolved) -> bool:
+        """Say whether the store is there; one in a directory that may not be entered is an error, not a missing one."""
+        place = self.store_place(resolved)
+        try:
+            return isinstance(place, str) or place.exists()
+        except OSError as error:
+            raise unwritable(Path(place), error) from error
+
+    def open_store(self, resolved: s.Resolved, *, create: bool) -> Store:
+        """Open the store that the settings name."""
+        place = self.store_place(resolved)
+        if create and resolved.text("store") is None:
+            make_state_dir(self.state_dir)
+        try:
+            return open_store(place, create=create)
+        except OSError as error:
+            raise unwritable(Path(place), error) from error
 
     def executor(self, run: str, settings: RunSettings) -> LocalExecutor:
         """Make the executor of one run; its files lie in the project's state directory, wherever the store is."""
@@ -72,15 +89,15 @@ class Project:
 
 def find_project(start: Path | None = None) -> Project:
     """Find the project that a directory (by default the current one) is in: the nearest that shows a sign of one."""
-    here = (start or Path.cwd()).resolve()
-    root = next((folder for folder in (here, *here.parents) if any((folder / sign).exists() for sign in _SIGNS)), here)
+    here = (start or _current()).resolve()
+    root = next((folder for folder in (here, *here.parents) if any(_is_there(folder / sign) for sign in _SIGNS)), here)
     return Project(root=root, environ=dict(os.environ))
 
 
 def project_of(run: RunRow) -> Project:
     """Return the project that a run was made in, wherever its store is and wherever the user stands."""
     root = Path(run.cwd)
-    if not root.is_dir():
+    if not os.path.isdir(root):  # one that may not be looked at is as good as gone
         raise UsageError(
             f"the directory of run {run.name} is gone: {root}; what the store has of it is safe",
             hint="move it back, or make a new run where it is now: budwood run FILE",
@@ -88,12 +105,38 @@ def project_of(run: RunRow) -> Project:
     return Project(root=root, environ=dict(os.environ))
 
 
+def run_dir_of(run: RunRow) -> Path:
+    """Return where the files of a run's attempts are, on the machine that it was made on."""
+    return Path(run.cwd) / STATE_DIR / "runs" / run.id
+
+
 def make_state_dir(path: Path) -> None:
     """Create the state directory, unseen by git."""
-    path.mkdir(parents=True, exist_ok=True)
     ignore = path / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("*\n")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        # An empty one is what a full disk has left: git would see everything.
+        if not ignore.exists() or ignore.stat().st_size == 0:
+            draft = path / f".gitignore.{os.getpid()}.new"
+            try:
+                draft.write_text("*\n")
+                draft.rename(ignore)
+            finally:
+                draft.unlink(missing_ok=True)
+    except OSError as error:
+        raise unwritable(ignore, error) from error
+
+
+def _is_there(path: Path) -> bool:
+    """Look for a file; behind a directory that this user may not enter there is none for this user."""
+    return os.path.exists(path)
+
+
+def _current() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise UsageError("the current directory is gone", hint="cd to one that is there") from None
 
 
 def user_file() -> Path:

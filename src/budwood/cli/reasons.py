@@ -11,6 +11,8 @@ from msgspec import Struct
 from budwood._core.model import ENDED_RUN, AttemptError, AttemptPhase, RunPhase, TaskId, TaskPhase
 from budwood._core.schedule import has_budget, waits_for
 from budwood._core.state import RunState, TaskState
+from budwood.cli.find import NOT_BEGUN
+from budwood.cli.found import Found
 from budwood.cli.times import span
 from budwood.cli.words import counted, some
 
@@ -33,6 +35,20 @@ class Scene:
     driver: str | None
     now_ms: int
     error_of: Callable[[TaskState], AttemptError | None]
+    found_of: Callable[[TaskState], Found | None]
+    """What an open attempt has come to while nobody drives the run; None while somebody does."""
+
+
+_FOUND_WORDS = {
+    Found.ENDED: "has ended, and its result is not yet taken",
+    Found.LOST: "was lost with its supervisor; the task will be tried again",
+    Found.UNSENT: "was decided on and never begun; it will be sent again",
+}
+
+
+def found_words(found: Found | None) -> str | None:
+    """Say what an attempt that nobody drives any more has come to; None if it runs."""
+    return None if found is None else _FOUND_WORDS.get(found)
 
 
 def why_task(scene: Scene, task: TaskState) -> list[Reason]:
@@ -96,6 +112,9 @@ def held_back(scene: Scene, task: TaskState) -> Reason:
 
 def _run_stopped(scene: Scene) -> Reason | None:
     state = scene.state
+    if state.number == 0:
+        begins = "it has not begun; its driver is about to" if scene.driver else NOT_BEGUN
+        return Reason(kind="not-begun", text=begins)
     if state.phase is RunPhase.PAUSED:
         return Reason(kind="paused", text=f"the run is paused: {state.reason or state.pause_kind or 'no reason given'}")
     if state.phase in ENDED_RUN:
@@ -142,6 +161,10 @@ def _roots(state: RunState, task: TaskState) -> list[TaskState]:
 def _active(scene: Scene, task: TaskState) -> Reason:
     attempt = task.attempt
     assert attempt is not None
+    found = scene.found_of(task)
+    over = found_words(found)
+    if found is not None and over is not None:
+        return Reason(kind=found.value, text=f"attempt {attempt.number} {over}")
     for_s = span((scene.now_ms - (attempt.started_at_ms or attempt.queued_at_ms)) / 1000)
     if task.cancelling:
         return Reason(kind="cancelling", text=f"attempt {attempt.number} is being ended")

@@ -104,6 +104,7 @@ _SENTENCES: dict[type[e.Event], Callable[..., str]] = {
     e.PlanRevised: _plan_revised,
     e.SettingsChanged: _settings_changed,
     e.DriverStarted: lambda event: f"{event.driver} began to drive (fence {event.fence})",
+    e.DriverSeen: lambda _: "the driver drives",
     e.DriverStopped: lambda event: f"the driver left: {event.reason}",
     e.RunAccounted: _accounted,
     e.AttemptQueued: _queued,

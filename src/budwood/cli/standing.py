@@ -8,9 +8,13 @@ import shlex
 from msgspec import Struct
 
 from budwood._core.model import ENDED_RUN, AttemptPhase, RunPhase, TaskId, TaskPhase
+from budwood._core.rows import RunRow
 from budwood._core.state import RunState, TaskState
+from budwood.cli.find import begin_command
+from budwood.cli.found import Found
 from budwood.cli.reasons import Scene, held_back
 from budwood.cli.times import iso
+from budwood.cli.verdict import more_flag
 
 MOST = 20
 """So many tasks that wait or failed are listed; `show` has all."""
@@ -26,6 +30,8 @@ class OpenAttempt(Struct, frozen=True, kw_only=True):
     pid: int | None
     started_at: str | None
     elapsed_s: float
+    found: Found | None
+    """What it has come to, where nobody drives the run to record it; None while somebody does."""
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
@@ -53,9 +59,9 @@ class Budget(Struct, frozen=True, kw_only=True):
     left: float | None
 
 
-def open_attempts(state: RunState, now_ms: int) -> list[OpenAttempt]:
+def open_attempts(scene: Scene) -> list[OpenAttempt]:
     """List the open attempts by slot."""
-    found = [_open_attempt(task, now_ms) for task in state.open.values()]
+    found = [_open_attempt(scene, task) for task in scene.state.open.values()]
     return sorted(found, key=lambda attempt: attempt.slot)
 
 
@@ -82,16 +88,26 @@ def budgets(state: RunState, now_ms: int) -> dict[str, Budget]:
     }
 
 
-def next_command(scene: Scene) -> str | None:
-    """Name the one command that helps this run on, if there is one."""
+def way_on(scene: Scene, row: RunRow) -> str | None:
+    """Name the command that lets a run go on which does not; None if it goes on or has ended."""
     state = scene.state
-    name = shlex.quote(state.name)
+    if row.last_event == 0:
+        return begin_command(row) if scene.driver is None else None
     if state.phase is RunPhase.PAUSED or (state.phase not in ENDED_RUN and scene.driver is None):
-        return f"budwood resume {name}"
-    return f"budwood why {name}" if state.counts[TaskPhase.FAILED] else None
+        more = f" {more_flag(state.reason)}" if state.pause_kind == "budget" else ""
+        return f"budwood resume {shlex.quote(row.name)}{more}"
+    return None
 
 
-def _open_attempt(task: TaskState, now_ms: int) -> OpenAttempt:
+def next_command(scene: Scene, row: RunRow) -> str | None:
+    """Name the one command that helps this run on, if there is one."""
+    follows = way_on(scene, row)
+    if follows is not None:
+        return follows
+    return f"budwood why {shlex.quote(row.name)}" if scene.state.counts[TaskPhase.FAILED] else None
+
+
+def _open_attempt(scene: Scene, task: TaskState) -> OpenAttempt:
     attempt = task.attempt
     assert attempt is not None
     since = attempt.started_at_ms or attempt.queued_at_ms
@@ -102,7 +118,8 @@ def _open_attempt(task: TaskState, now_ms: int) -> OpenAttempt:
         slot=attempt.slot,
         pid=attempt.pid,
         started_at=iso(attempt.started_at_ms),
-        elapsed_s=round(max(0, now_ms - since) / 1000, 3),
+        elapsed_s=round(max(0, scene.now_ms - since) / 1000, 3),
+        found=scene.found_of(task),
     )
 
 

@@ -90,19 +90,19 @@ def _hint(verdict: Verdict) -> str:
     if verdict.exit_code == Exit.INTERRUPTED:
         return f"budwood resume {name}"
     if verdict.phase is RunPhase.PAUSED:
-        return f"budwood resume {name}" + (f" {_more(verdict)}" if verdict.exit_code == Exit.BUDGET else "")
+        return f"budwood resume {name}" + (f" {more_flag(verdict.reason)}" if verdict.exit_code == Exit.BUDGET else "")
     if verdict.failed or verdict.counts["cancelled"]:
         return f"budwood retry {name} tries again what did not succeed"
     return ""
 
 
-def _more(verdict: Verdict) -> str:
-    """Name the flag that raises what was spent."""
+def more_flag(reason: str) -> str:
+    """Name the flag that raises the budget which a pause says is spent."""
     for word, flag in (
         ("attempts", "--max-attempts N"),
         ("tokens", "--budget-tokens N"),
         ("time", "--budget-time TIME"),
     ):
-        if word in verdict.reason:
+        if word in reason:
             return flag
     return "--budget-usd N"

@@ -10,7 +10,7 @@ from contextlib import closing
 
 from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.consequences import at_rest
-from budwood._core.events import AttemptAdopted, DriverStarted, DriverStopped, Event, Recorded, RunPaused
+from budwood._core.events import AttemptAdopted, DriverSeen, DriverStarted, DriverStopped, Event, Recorded, RunPaused
 from budwood._core.ids import attempt_id
 from budwood._core.judge import MAX_BACKOFF_S, is_wanted
 from budwood._core.model import ENDED_RUN, AttemptPhase, Outcome, RunPhase, TaskPhase
@@ -25,6 +25,7 @@ from budwood.engine.reports import Reports
 from budwood.engine.requests import take_request
 from budwood.engine.verdict import Verdict, reach_verdict
 from budwood.engine.work import make_work, work_id
+from budwood.errors import UsageError
 from budwood.executors.base import Executor, Recovered
 from budwood.stores.base import Bell, Lease, Store
 
@@ -36,6 +37,7 @@ Probe = Callable[[str], None]
 """Called at every point where dying must be harmless; the crash tests die there."""
 
 _LAZY_S = 0.05
+_SEEN_LEAST_S, _SEEN_MOST_S = 0.5, 60.0
 
 
 class Driver:
@@ -108,7 +110,7 @@ class Driver:
     def _begin(self, opening: Opening, *, fence: int) -> None:
         state, journal = self._journal.state, self._journal
         if state.number == 0:
-            created, *rest = opening(state)
+            created, *rest = self._first_events(opening)
             for event in (created, DriverStarted(driver=self._holder, fence=fence), *rest):
                 journal.record(event)
             self._commit()
@@ -130,6 +132,15 @@ class Driver:
             elif task in given_up and not is_wanted(task):
                 self._do(CancelAttempt(number, task.attempts))
 
+    def _first_events(self, opening: Opening) -> list[Event]:
+        events = list(opening(self._journal.state))
+        if not events:
+            raise UsageError(
+                f"run {self._run} has not begun: its driver died before the first event",
+                hint="budwood run FILE begins it",
+            )
+        return events
+
     def _recover(self) -> dict[str, Recovered]:
         """Learn what became of every open attempt, and account for every task."""
         state, journal = self._journal.state, self._journal
@@ -147,11 +158,19 @@ class Driver:
             if task.phase is TaskPhase.READY and task.not_before_ms > now:
                 # A clock that was set back must not make anybody wait for more than the longest back-off.
                 self._later_wake(task.number, min((task.not_before_ms - now) / 1000, 2 * MAX_BACKOFF_S))
-        if state.settings.budget_time_s is not None:
-            self._loop.later(max(0.0, state.settings.budget_time_s - state.driven_until(now)), lambda: None)
+        limit_s = state.settings.budget_time_s
+        if limit_s is not None:
+            self._loop.later(max(0.0, limit_s - state.driven_until(now)), lambda: None)
+            self._be_seen(every_s=min(max(limit_s / 50, _SEEN_LEAST_S), _SEEN_MOST_S))
         every_s = self._store.renew_every_s
         if every_s is not None:
             self._renew_again(renew, every_s)
+
+    def _be_seen(self, *, every_s: float) -> None:
+        """Note now and then that time passes, so that a driver that is killed has not driven for nothing."""
+        if self._clock.now_ms() - self._journal.state.at_ms >= every_s * 1000:
+            self._journal.record(DriverSeen())
+        self._loop.later(every_s, lambda: self._be_seen(every_s=every_s))
 
     def _renew_again(self, renew: Callable[[], None], every_s: float) -> None:
         renew()

@@ -72,7 +72,9 @@ def _pause(state: RunState, _: list[TaskState]) -> tuple[list[Event], str]:
     if state.phase is RunPhase.PAUSED:
         return [], f"run {state.name} was paused already"
     events: list[Event] = [External(cause="pause"), RunPaused(kind="person", reason="paused by request")]
-    return events, f"paused; {len(state.open)} running, they may finish"
+    running = len(state.open)
+    may = f"{running} running, {'it' if running == 1 else 'they'} may finish" if running else "nothing runs"
+    return events, f"paused; {may}"
 
 
 def _resume(state: RunState, _: list[TaskState]) -> tuple[list[Event], str]:

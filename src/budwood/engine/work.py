@@ -5,6 +5,7 @@ Knows the state and the executors' contract; must not know which executor.
 
 from budwood._core.decisions import task_seed
 from budwood._core.ids import attempt_id
+from budwood._core.model import AttemptPhase
 from budwood._core.state import RunState, TaskState
 from budwood.errors import InternalError
 from budwood.executors.base import Step, Work
@@ -45,4 +46,5 @@ def make_work(state: RunState, task: TaskState) -> Work:
         memory_bytes=spec.memory_bytes,
         output_bytes=settings.output_bytes,
         contain=settings.contain,
+        begun=attempt.phase is AttemptPhase.RUNNING,
     )

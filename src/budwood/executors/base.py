@@ -42,6 +42,8 @@ class Work(Struct, frozen=True, kw_only=True):
     memory_bytes: int | None = None
     output_bytes: int = 4 * 1024 * 1024
     contain: str = "tree"
+    begun: bool = False
+    """Whether the store knows that it began; then it is never sent again, whatever is missing."""
 
 
 class Recovered(StrEnum):

@@ -13,6 +13,7 @@ from budwood.plans.entries import PlanFile
 from budwood.plans.explain import explain, not_json
 from budwood.plans.plan import Plan
 from budwood.plans.specs import explicit_zeroes, lane_specs, task_specs
+from budwood.plans.twins import refuse_twins
 from budwood.settings import plan_layer
 from budwood.settings.files import parse_toml, read_bytes
 
@@ -54,9 +55,12 @@ def _from_json(raw: bytes, *, path: str) -> tuple[PlanFile, str]:
     """Decode straight into structs; only what is not our own format, or wrong, is looked at again."""
     try:
         try:
-            return _JSON.decode(raw), "budwood"
+            file = _JSON.decode(raw)
+            refuse_twins(raw, path=path)
+            return file, "budwood"
         except msgspec.ValidationError:
             tables: object = msgspec.json.decode(raw)
+            refuse_twins(raw, path=path)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         raise not_json(raw, problem, path=path) from None
     except RecursionError:

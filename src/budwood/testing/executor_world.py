@@ -119,6 +119,12 @@ class Post:
                 raise AssertionError(f"it did not come to that within {WITHIN_S} s")
             self.loop.turn(min(left_s, 0.05))
 
+    def turn_for(self, seconds: float) -> None:
+        """Let the loop turn for a while, so that what must not happen has the time to happen."""
+        until = time.monotonic() + seconds
+        while (left_s := until - time.monotonic()) > 0:
+            self.loop.turn(left_s)
+
     def begin(self, work: Work) -> None:
         """Start an attempt and wait until it runs."""
         self.executor.start(work)

@@ -202,7 +202,7 @@ class RecoveryRules(ExecutorRules):
         assert posts(2).recover(work) == [Recovered.ADOPTED]
         with suppress(BudwoodError):
             posts(2).executor.start(work)
-            posts(2).loop.turn(0.2)
+            posts(2).turn_for(0.3)
         world.let_go("0.1")
         assert posts(3).recover(work) in ([Recovered.ADOPTED], [Recovered.ENDED])
         assert posts(3).end_of("0.1").phase is AttemptPhase.SUCCEEDED
@@ -225,7 +225,7 @@ class FenceRules(ExecutorRules):
         for slot in (0, 1):  # one that the newer driver knows, and one that it never used
             with suppress(BudwoodError):
                 posts(1).executor.start(world.work(f"{slot + 5}.1", "succeeds", slot=slot))
-                posts(1).loop.turn(0.5)
+                posts(1).turn_for(0.3)
         world.let_go("0.1")
         posts(2).end_of("0.1")
         assert [world.runs_of(name) for name in ("5.1", "6.1")] == [0, 0]
@@ -237,7 +237,7 @@ class FenceRules(ExecutorRules):
         posts(2).recover(work)
         with suppress(BudwoodError):
             posts(1).executor.cancel("0.1")
-            posts(1).loop.turn(0.2)
+            posts(1).turn_for(0.3)
         world.let_go("0.1")
         assert posts(2).end_of("0.1").phase is AttemptPhase.SUCCEEDED
 
@@ -245,7 +245,7 @@ class FenceRules(ExecutorRules):
         posts(7).executor.close()
         with suppress(BudwoodError):
             posts(6).executor.start(world.work("0.1", "succeeds"))
-            posts(6).loop.turn(0.5)
+            posts(6).turn_for(0.3)
         assert posts(8).recover(world.work("0.1", "succeeds")) == [Recovered.UNSENT]
         assert world.runs_of("0.1") == 0
 

@@ -3,7 +3,7 @@
 import click
 
 from budwood.cli.arguments import run_argument
-from budwood.cli.asking import ask, asked_of, cancel_alone, refuse_ended, tell_answer
+from budwood.cli.asking import ask, asked_of, cancel_alone, refuse_ended, refuse_unbegun, tell_answer
 from budwood.cli.complete import TaskName
 from budwood.cli.looking import store_option
 
@@ -18,9 +18,10 @@ def command(run: str, tasks: tuple[str, ...], where: str | None) -> int:
     What depends on a cancelled task is skipped. Everything that was done is kept; `budwood retry` takes it up again.
 
     \b
-    budwood cancel night deploy
+    Example: budwood cancel night deploy
     """
     with asked_of(run, store=where) as asked:
+        refuse_unbegun(asked)
         refuse_ended(asked)
         request = ask(asked, "cancel", tasks=tasks, alone=lambda request: cancel_alone(asked, request, whole=not tasks))
         return tell_answer(asked, request)

@@ -20,7 +20,7 @@ def command() -> int:
     """Watch a run being killed with -9 and going on, with nothing lost. Takes a quarter of a minute and needs no key.
 
     \b
-    budwood demo
+    Example: budwood demo
     """
     began_s = time.monotonic()
     folder = Path(tempfile.mkdtemp(prefix="budwood-demo-"))

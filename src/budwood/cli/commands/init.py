@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from budwood.cli.looking import note
 from budwood.cli.project import SETTINGS_FILE, STATE_DIR, make_state_dir
 from budwood.errors import UsageError
 
@@ -64,7 +65,7 @@ def command(directory: Path) -> None:
     Files that are there are never overwritten.
 
     \b
-    budwood init && budwood run plan.toml
+    Example: budwood init && budwood run plan.toml
     """
     files = {directory / SETTINGS_FILE: _SETTINGS, directory / PLAN_FILE: _PLAN}
     there = [path for path in files if path.exists()]
@@ -86,10 +87,9 @@ def command(directory: Path) -> None:
 
 def _tell(directory: Path, files: list[Path]) -> None:
     plan = directory / PLAN_FILE
-    click.echo(
+    note(
         f"made {', '.join(map(str, files))} and {directory / STATE_DIR}, which git ignores\n\n"
         f"  budwood plan show {plan}   draws the plan\n"
         f"  budwood run {plan}         runs it\n"
-        f"  budwood status{' ' * len(str(plan))}       shows what runs and what ended",
-        err=True,
+        f"  budwood status{' ' * len(str(plan))}       shows what runs and what ended"
     )

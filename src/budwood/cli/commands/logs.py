@@ -13,6 +13,7 @@ from budwood.cli.follow import Follower
 from budwood.cli.log_writer import LogWriter
 from budwood.cli.logs import attempt_dir, is_unordered, read_log
 from budwood.cli.looking import looking, note, store_option
+from budwood.cli.project import run_dir_of
 from budwood.cli.text import cut, one_line, width
 from budwood.cli.words import counted, some
 from budwood.errors import NoSuchId, UsageError
@@ -45,10 +46,10 @@ def command(
     """
     if number is not None and task is None:
         raise UsageError("--attempt needs a task", hint="budwood logs RUN TASK --attempt N")
-    with looking(where) as (project, store):
+    with looking(where) as (_, store):
         row = find_run(store, run)
         tasks = store.tasks(row.id) if task is None else [find_task(store, row, task)]
-        run_dir = project.run_dir(row.id)
+        run_dir = run_dir_of(row)
         if folder is not None:
             _export(store, row, run_dir, tasks, folder)
         elif follow:

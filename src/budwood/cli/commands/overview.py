@@ -5,8 +5,10 @@ import click
 from budwood._core.model import ENDED_RUN, RunPhase
 from budwood._core.rows import RunRow
 from budwood.cli.commands.ls import write_runs
+from budwood.cli.find import NOT_BEGUN, begin_command
 from budwood.cli.project import find_project
 from budwood.cli.text import bold, one_line
+from budwood.cli.verdict import more_flag
 
 _ENDED = 5
 _BEGIN = """\
@@ -23,8 +25,7 @@ def show_overview() -> None:
     """Show what is worth knowing, most urgent first."""
     project = find_project()
     resolved = project.resolve(flags={})
-    where = resolved.text("store") or ".budwood/store.db"
-    if "://" not in where and not (project.root / where).exists():
+    if not project.has_store(resolved):
         click.echo(_BEGIN)
         return
     with project.open_store(resolved, create=False) as store:
@@ -55,6 +56,14 @@ def _write_needs(needs: list[RunRow], drivers: dict[str, str | None]) -> None:
     click.echo(bold("Needs you"))
     write_runs(needs, drivers, indent="  ")
     for row in needs:
-        why = f"paused: {one_line(row.reason)}" if row.phase is RunPhase.PAUSED else "nobody drives it"
-        click.echo(f"  {row.name}: {why}; budwood resume {row.name}")
+        click.echo(f"  {row.name}: {_need(row)}")
     click.echo()
+
+
+def _need(row: RunRow) -> str:
+    if row.last_event == 0:
+        return f"{NOT_BEGUN}; {begin_command(row)}"
+    if row.phase is not RunPhase.PAUSED:
+        return f"nobody drives it; budwood resume {row.name}"
+    more = f" {more_flag(row.reason)}" if row.reason.startswith("budget spent") else ""
+    return f"paused: {one_line(row.reason)}; budwood resume {row.name}{more}"

@@ -3,7 +3,7 @@
 import click
 
 from budwood.cli.arguments import run_argument
-from budwood.cli.asking import ask, asked_of, refuse_ended, tell_answer
+from budwood.cli.asking import ask, asked_of, refuse_ended, refuse_unbegun, tell_answer
 from budwood.cli.looking import store_option
 
 
@@ -16,8 +16,9 @@ def command(run: str, where: str | None) -> int:
     Works whether or not somebody drives it. `budwood resume` goes on.
 
     \b
-    budwood pause last
+    Example: budwood pause last
     """
     with asked_of(run, store=where) as asked:
+        refuse_unbegun(asked)
         refuse_ended(asked)
         return tell_answer(asked, ask(asked, "pause"))

@@ -8,7 +8,7 @@ from budwood._core.model import RunPhase
 from budwood._core.replay import fold
 from budwood._core.rows import RunRow
 from budwood.cli.arguments import run_argument
-from budwood.cli.asking import ask, asked_of, tell_answer
+from budwood.cli.asking import ask, asked_of, refuse_unbegun, tell_answer
 from budwood.cli.drive import Manner, tell
 from budwood.cli.launch import Launch, launch, refuse_unheard
 from budwood.cli.options import changed_fields, drive_options, limit_options
@@ -32,14 +32,15 @@ def command(
     Attempts that still run are adopted, what was done stays done. Limits that are given replace the run's own.
 
     \b
-    budwood resume last --budget-usd 30
+    Example: budwood resume last --budget-usd 30
     """
     refuse_unheard(detach=detach, jsonl=jsonl)
     changes = changed_fields(flags)
     with asked_of(run, store=store, notify=notify) as asked:
         row, opened = asked.row, asked.store
         driven = opened.holder(row.id) is not None
-        _refuse(row, driven=driven)
+        refuse_unbegun(asked)
+        _refuse(row)
         if row.phase is RunPhase.FINISHED and not driven:
             return _tell(row, opened, quiet=quiet)
         if row.phase is RunPhase.PAUSED and driven and not changes:  # it waits for what still runs
@@ -56,9 +57,7 @@ def command(
         return launch(what, opened, detach=detach)
 
 
-def _refuse(row: RunRow, *, driven: bool) -> None:
-    if row.last_event == 0 and not driven:
-        raise UsageError(f"run {row.name} has not begun", hint=f"budwood run {row.source}")
+def _refuse(row: RunRow) -> None:
     if row.phase is RunPhase.CANCELLED:
         raise UsageError(
             f"run {row.name} was cancelled; what it had done is kept",

@@ -3,7 +3,7 @@
 import click
 
 from budwood.cli.arguments import run_argument
-from budwood.cli.asking import Asked, ask, asked_of, tell_answer
+from budwood.cli.asking import Asked, ask, asked_of, refuse_unbegun, tell_answer
 from budwood.cli.complete import TaskName
 from budwood.cli.drive import Manner
 from budwood.cli.launch import Launch, launch, refuse_unheard
@@ -31,10 +31,11 @@ def command(
     They get their retries anew. If nobody drives the run, this command does.
 
     \b
-    budwood retry night test
+    Example: budwood retry night test
     """
     refuse_unheard(detach=detach, jsonl=jsonl)
     with asked_of(run, store=store, notify=notify) as asked:
+        refuse_unbegun(asked)
         driven = asked.store.holder(asked.row.id) is not None
         code = tell_answer(asked, ask(asked, "retry", tasks=tasks), quiet=quiet)
         if code or (driven and asked.store.holder(asked.row.id) is not None):

@@ -40,7 +40,7 @@ def command(
     changed, a finished one only tells how it went.
 
     \b
-    budwood run plan.toml --slots 4
+    Example: budwood run plan.toml --slots 4
     """
     refuse_unheard(detach=detach, jsonl=jsonl)
     planned = read_planned(file, flags)

@@ -8,8 +8,8 @@ import click
 from budwood._core.model import AttemptPhase
 from budwood._core.rows import AttemptRow, DependencyRow, RunRow, TaskRow
 from budwood.cli.arguments import run_argument, task_argument
-from budwood.cli.find import find_run, find_task
-from budwood.cli.looking import json_option, looking, now_ms, read_state, store_option, write_json
+from budwood.cli.find import NOT_BEGUN, begin_command, find_run, find_task
+from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
 from budwood.cli.shapes import Shape, attempt_shape, run_shape, task_shape
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import bold, dim, one_line, tinted
@@ -84,6 +84,8 @@ def _show_run(store: Store, row: RunRow, *, as_json: bool) -> None:
     now = now_ms()
     wanted = [task for task in tasks if not task.removed]
     write_table(_TASK_COLUMNS, [_task_cells(task, last.get(task.number), now) for task in wanted])
+    if row.last_event == 0 and store.holder(row.id) is None:
+        note(f"run {row.name}: {NOT_BEGUN}\n\nhint: {begin_command(row)}")
     gone = [task.id for task in tasks if task.removed]
     if gone:
         click.echo(dim(f"no longer in the plan: {some(gone)}"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import click
 
@@ -9,9 +10,11 @@ from budwood._core.model import ENDED_RUN, AttemptError, TaskPhase
 from budwood._core.rows import RunRow
 from budwood._core.state import TaskState
 from budwood.cli.arguments import run_argument
-from budwood.cli.find import find_run
+from budwood.cli.find import NOT_BEGUN, find_run
+from budwood.cli.found import Found, look_for
 from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
-from budwood.cli.reasons import Scene
+from budwood.cli.project import run_dir_of
+from budwood.cli.reasons import Scene, found_words
 from budwood.cli.shapes import Shape, run_shape
 from budwood.cli.standing import budgets, failures, next_command, open_attempts, waiting
 from budwood.cli.tables import Column, write_table
@@ -43,7 +46,7 @@ def command(run: str, as_json: bool, where: str | None) -> None:
             return
         _write_head(scene, row)
         _write_lists(scene)
-    follows = next_command(scene)
+    follows = next_command(scene, row)
     if follows is not None:
         note(f"\nhint: {follows}")
 
@@ -51,7 +54,16 @@ def command(run: str, as_json: bool, where: str | None) -> None:
 def scene_of(store: Store, row: RunRow) -> Scene:
     """Look at a run: what it has come to, who drives it, what time it is."""
     driver = None if row.phase in ENDED_RUN else store.holder(row.id)
-    return Scene(read_state(store, row), driver, now_ms(), partial(last_error, store, row.id))
+    found = partial(_found, run_dir_of(row)) if driver is None else lambda task: None
+    return Scene(read_state(store, row), driver, now_ms(), partial(last_error, store, row.id), found)
+
+
+def _found(run_dir: Path, task: TaskState) -> Found | None:
+    attempt = task.attempt
+    if attempt is None:
+        return None
+    begun = attempt.started_at_ms is not None
+    return look_for(run_dir, task=task.number, attempt=attempt.number, slot=attempt.slot, begun=begun)
 
 
 def last_error(store: Store, run: str, task: TaskState) -> AttemptError | None:
@@ -66,11 +78,11 @@ def _shape(scene: Scene, row: RunRow) -> Shape:
         "run": run_shape(row, driver=scene.driver),
         "counts": {phase.value: count for phase, count in state.counts.items()},
         "slots": {"total": state.settings.slots, "busy": len(state.holdings.slots)},
-        "running": open_attempts(state, scene.now_ms),
+        "running": open_attempts(scene),
         "waiting": waiting(scene),
         "failed": failures(scene),
         "budget": budgets(state, scene.now_ms),
-        "next": next_command(scene),
+        "next": next_command(scene, row),
     }
 
 
@@ -78,13 +90,15 @@ def _write_head(scene: Scene, row: RunRow) -> None:
     state, now = scene.state, scene.now_ms
     lines = {
         "goal": one_line(row.goal),
-        "because": one_line(row.reason),
+        "because": NOT_BEGUN if row.last_event == 0 and scene.driver is None else one_line(row.reason),
         "driver": "" if row.phase in ENDED_RUN else scene.driver or "none",
-        "tasks": _counts(scene),
-        "slots": "" if row.phase in ENDED_RUN else f"{len(state.holdings.slots)} of {state.settings.slots} taken",
-        **_budgets(scene),
-        "driven": span(state.driven_until(now if scene.driver else state.at_ms)),
-        "created": ago(row.created_at_ms, now),
+        "tasks": _counts(scene) if row.last_event else "",
+        "slots": ""
+        if row.phase in ENDED_RUN or row.last_event == 0
+        else f"{len(state.holdings.slots)} of {state.settings.slots} taken",
+        **(_budgets(scene) if row.last_event else {}),
+        "driven": span(state.driven_until(now if scene.driver else state.at_ms)) if row.last_event else "",
+        "created": ago(row.created_at_ms, now) if row.last_event else "",
         "ended": ago(row.ended_at_ms, now) if row.ended_at_ms else "",
         "plan": one_line(row.source),
     }
@@ -125,12 +139,15 @@ def _budgets(scene: Scene) -> dict[str, str]:
 
 def _write_lists(scene: Scene) -> None:
     counts = scene.state.counts
+    attempts = open_attempts(scene)
+    over = [one for one in attempts if found_words(one.found)]
     running = [
-        [one.task, one.attempt, one.slot, one.pid or "", span(one.elapsed_s)]
-        for one in open_attempts(scene.state, scene.now_ms)
+        [one.task, one.attempt, one.slot, one.pid or "", span(one.elapsed_s)] for one in attempts if one not in over
     ]
     numbers = [Column(name, right=True) for name in ("ATTEMPT", "SLOT", "PID", "FOR")]
-    _write_list("running", [_TASK, *numbers], running, total=counts[TaskPhase.ACTIVE])
+    _write_list("running", [_TASK, *numbers], running, total=len(running))
+    left = [[one.task, one.attempt, found_words(one.found)] for one in over]
+    _write_list("no longer running", [_TASK, numbers[0], Column("IT", flexible=True)], left, total=len(over))
     _write_list(
         "ready", [_TASK, _WHY], [[one.task, one.reason] for one in waiting(scene)], total=counts[TaskPhase.READY]
     )

@@ -12,11 +12,11 @@ from budwood._core.replay import fold
 from budwood._core.rows import RunRow
 from budwood._core.state import RunState
 from budwood.cli.arguments import run_argument
-from budwood.cli.find import find_run
+from budwood.cli.find import find_run, not_begun
 from budwood.cli.looking import looking, note, now_ms, store_option
 from budwood.cli.verdict import verdict_lines
 from budwood.cli.view import Feed, Summary, View, choose_view
-from budwood.engine import reach_verdict
+from budwood.engine import Exit, reach_verdict
 from budwood.stores import Store
 
 LOOK_EVERY_S = 0.25
@@ -43,6 +43,8 @@ def command(run: str, jsonl: bool, after: int, where: str | None) -> int:
     """
     with looking(where) as (_, store):
         row = find_run(store, run)
+        if row.last_event == 0 and store.holder(row.id) is None:
+            raise not_begun(row)
         view = choose_view(
             quiet=False,
             jsonl=jsonl,
@@ -59,6 +61,8 @@ def command(run: str, jsonl: bool, after: int, where: str | None) -> int:
             note(f"left; run {row.name} goes on")
             raise click.exceptions.Exit(130) from None
         view.close()
+        if view.lost is not None:
+            return 0 if isinstance(view.lost, BrokenPipeError) else Exit.WAITS
         verdict = reach_verdict(watching.state)
         for line in verdict_lines(verdict, watching.state, store):
             note(line)
@@ -94,7 +98,7 @@ class Watching:
             resting = self._rests()  # before reading: what was written until then is read
             self._read()
             self._show()
-            if resting and self._rests():
+            if (resting and self._rests()) or self._view.lost is not None:
                 return
             sleep(LOOK_EVERY_S)
 

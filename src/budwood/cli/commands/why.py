@@ -1,12 +1,11 @@
 """`budwood why`: why a task does not run, why it failed, why a run does not go on."""
 
 import shlex
-from pathlib import Path
 
 import click
 import msgspec
 
-from budwood._core.model import ENDED_RUN, RunPhase, TaskPhase
+from budwood._core.model import TaskPhase
 from budwood._core.rows import RunRow
 from budwood._core.state import TaskState
 from budwood.cli.arguments import run_argument, task_argument
@@ -14,7 +13,9 @@ from budwood.cli.commands.status import scene_of
 from budwood.cli.find import find_run, find_task
 from budwood.cli.logs import read_log
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
+from budwood.cli.project import run_dir_of
 from budwood.cli.reasons import Reason, Scene, why_run, why_task
+from budwood.cli.standing import way_on
 from budwood.cli.text import bold, dim, has_colour, one_line, tinted, visible
 from budwood.stores import Store
 
@@ -33,17 +34,17 @@ def command(run: str, task: str | None, as_json: bool, where: str | None) -> Non
     \b
     Example: budwood why night deploy
     """
-    with looking(where) as (project, store):
+    with looking(where) as (_, store):
         row = find_run(store, run)
         scene = scene_of(store, row)
         if task is None:
-            _answer(scene, None, why_run(scene), tail="", as_json=as_json)
+            _answer(scene, row, None, why_run(scene), tail="", as_json=as_json)
             return
         found = scene.state.tasks[find_task(store, row, task).number]
         reasons = why_task(scene, found)
         blamed = _to_blame(scene, found)
-        tail = "" if blamed is None else _tail(store, row, project.run_dir(row.id), blamed)
-        _answer(scene, found, reasons, tail=tail, as_json=as_json)
+        tail = "" if blamed is None else _tail(store, row, blamed)
+        _answer(scene, row, found, reasons, tail=tail, as_json=as_json)
 
 
 def _to_blame(scene: Scene, task: TaskState) -> TaskState | None:
@@ -53,24 +54,25 @@ def _to_blame(scene: Scene, task: TaskState) -> TaskState | None:
     return task if task.phase is TaskPhase.FAILED or (task.phase is TaskPhase.READY and task.attempts) else None
 
 
-def _tail(store: Store, row: RunRow, run_dir: Path, task: TaskState) -> str:
+def _tail(store: Store, row: RunRow, task: TaskState) -> str:
     attempts = store.attempts(row.id, task.number)
-    data = read_log(store, row.id, run_dir, attempts[-1]) if attempts else None
+    data = read_log(store, row.id, run_dir_of(row), attempts[-1]) if attempts else None
     lines = (data or b"")[-_TAIL_BYTES:].decode("utf-8", "backslashreplace").splitlines()
     return "\n".join(lines[-_TAIL_LINES:])
 
 
-def _answer(scene: Scene, task: TaskState | None, reasons: list[Reason], *, tail: str, as_json: bool) -> None:
-    state = scene.state
-    phase = state.phase.value if task is None else task.phase.value
-    follows = _next(scene, task)
+def _answer(
+    scene: Scene, row: RunRow, task: TaskState | None, reasons: list[Reason], *, tail: str, as_json: bool
+) -> None:
+    phase = row.phase.value if task is None else task.phase.value
+    follows = _next(scene, row, task)
     if as_json:
         named = None if task is None else task.spec.id
         told = [msgspec.structs.asdict(reason) for reason in reasons]
-        answer = {"run": state.name, "task": named, "state": phase, "reasons": told, "log_tail": tail, "next": follows}
+        answer = {"run": row.name, "task": named, "state": phase, "reasons": told, "log_tail": tail, "next": follows}
         write_json(answer)
         return
-    whom = f"run {state.name}" if task is None else f"task {task.spec.id} of run {state.name}"
+    whom = f"run {row.name}" if task is None else f"task {task.spec.id} of run {row.name}"
     click.echo(f"{bold(one_line(whom))}: {tinted(phase)}")
     for reason in reasons:
         about = "" if reason.task is None else f"{one_line(str(reason.task))}: "
@@ -83,13 +85,13 @@ def _answer(scene: Scene, task: TaskState | None, reasons: list[Reason], *, tail
         note(f"\nhint: {follows}")
 
 
-def _next(scene: Scene, task: TaskState | None) -> str | None:
-    state = scene.state
-    name = shlex.quote(state.name)
-    if state.phase is RunPhase.PAUSED or (state.phase not in ENDED_RUN and scene.driver is None):
-        return f"budwood resume {name}"
+def _next(scene: Scene, row: RunRow, task: TaskState | None) -> str | None:
+    name = shlex.quote(row.name)
+    follows = way_on(scene, row)
+    if follows is not None:
+        return follows
     if task is None:
-        return f"budwood retry {name}" if state.counts[TaskPhase.FAILED] else None
+        return f"budwood retry {name}" if scene.state.counts[TaskPhase.FAILED] else None
     if task.phase in (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED) and not task.removed:
         return f"budwood retry {name} {shlex.quote(str(task.spec.id))}"
     return None

@@ -21,7 +21,7 @@ def choose_view(
 ) -> View:
     """Pick the view that fits what was asked for and what standard error is."""
     if jsonl:
-        return JsonLines(out())
+        return JsonLines(out(), err)
     if quiet:
         return Quiet()
     if not err.isatty() or environ.get("CI") or environ.get("TERM", "dumb") == "dumb":

@@ -3,12 +3,13 @@
 Knows the public shape of events. Standard output belongs to the JSON alone.
 """
 
-import os
-from typing import BinaryIO
+from contextlib import suppress
+from typing import BinaryIO, TextIO
 
 import msgspec
 
 from budwood._core.events import as_json
+from budwood.cli.streams import give_up_output
 from budwood.cli.view.feed import News
 from budwood.cli.view.summary import Summary
 from budwood.cli.view.view import View
@@ -25,26 +26,30 @@ class Quiet(View):
 
 
 class JsonLines(View):
-    """Writes every event as one line."""
+    """Writes every event as one line, until one cannot be written: a stream has no gaps."""
 
-    def __init__(self, out: BinaryIO) -> None:
+    def __init__(self, out: BinaryIO, err: TextIO) -> None:
         self._out = out
+        self._err = err
         self._encoder = msgspec.json.Encoder()
-        self._gone = False
 
     def take(self, news: News, summary: Summary) -> None:
-        if self._gone:
+        if self.lost is not None:
             return
         try:
             for recorded in news.events:
                 self._out.write(self._encoder.encode(as_json(recorded)) + b"\n")
             self._out.flush()
-        except BrokenPipeError:
-            # Whoever read has left. That must end neither the run nor, when buffers are flushed at exit, its exit code.
-            self._gone = True
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, self._out.fileno())
-            os.close(null)
+        except OSError as error:
+            # Nobody reads any more. That must end neither the run nor, when buffers are flushed at exit, its exit code.
+            self.lost = error
+            give_up_output(self._out.fileno())
 
     def say(self, text: str) -> None:
         return
+
+    def close(self) -> None:
+        if self.lost is not None and not isinstance(self.lost, BrokenPipeError):  # who left a pipe knows it
+            with suppress(OSError):
+                self._err.write(f"warning: standard output cannot be written: {self.lost.strerror}\n")
+                self._err.flush()

@@ -14,6 +14,8 @@ class View(ABC):
 
     tick_s: float | None = None
     """How often `draw` wants to be called while nothing happens; None is not at all."""
+    lost: OSError | None = None
+    """Why nothing more can be shown; a run goes on all the same."""
 
     @abstractmethod
     def take(self, news: News, summary: Summary) -> None:

@@ -13,10 +13,18 @@ from budwood._core.model import AttemptPhase, Outcome
 from budwood.errors import ExecutorError, LeaseLost
 from budwood.executors.base import Executor, Loop, Recovered, Sink, Work
 from budwood.executors.local.environment import clean, passed
-from budwood.executors.local.leftovers import has_begun, is_alive, log_size, read_log, read_result
+from budwood.executors.local.leftovers import (
+    has_begun,
+    is_alive,
+    last_words,
+    log_size,
+    read_log,
+    read_result,
+    read_usage_report,
+)
 from budwood.executors.local.link import Link
 from budwood.executors.local.outcome import Result, lost_outcome, read_outcome
-from budwood.executors.local.paths import RunPaths
+from budwood.executors.local.paths import RunPaths, clear_runtime
 from budwood.executors.local.slot import Slot, spawn_supervisor
 from budwood.executors.local.sweep import Sweeper, Swept
 from budwood.executors.local.takeover import greet_all
@@ -39,6 +47,8 @@ STORED_LOG_BYTES = 8 * 1024 * 1024
 """A log up to this size moves into the store; a larger one stays in the attempt's directory."""
 _GONE_WITHIN_S = 5.0
 _LOOK_AGAIN_S = 0.01
+_STARTS = 3
+"""A supervisor that dies so often before its greeting will not start at all."""
 
 
 class LocalExecutor(Executor):
@@ -86,22 +96,33 @@ class LocalExecutor(Executor):
                 if reply.pid_of_step is not None and reply.begun_at_ms is not None:
                     self._sink.begun(reply.attempt, pid=reply.pid_of_step, at_ms=reply.begun_at_ms)
         found: dict[str, Recovered] = {}
-        lost: list[Work] = []
+        open_ends: list[Work] = []
         for work in works.values():
             if work.id in busy:
                 self._put(work, busy[work.id])
                 found[work.id] = Recovered.ADOPTED
             elif self._report_result(work):
                 found[work.id] = Recovered.ENDED
-            elif has_begun(self._paths.attempt(work.id)):
-                lost.append(work)
+            else:
+                open_ends.append(work)
+        for work, swept in zip(open_ends, self._sweeper.sweep_now(self._marks(open_ends)), strict=True):
+            # Where its directory was removed, a process that carries its mark tells that it had begun.
+            if work.begun or has_begun(self._paths.attempt(work.id)) or swept.ended or swept.left:
                 found[work.id] = Recovered.ENDED
+                self._report_lost(work, swept)
             else:
                 found[work.id] = Recovered.UNSENT
-        for work, swept in zip(lost, self._sweeper.sweep_now([self._mark(work.id) for work in lost]), strict=True):
-            self._report_lost(work, swept)
+        for stray in busy.keys() - works.keys():  # its end is in the store already, or nobody has ever heard of it
+            self._cancel_in(busy[stray], stray)
         self._clear_forgotten(works.keys() | busy.keys())
         return found
+
+    def _cancel_in(self, slot: Slot, work_id: str) -> None:
+        if slot.link is not None:
+            slot.link.send(Cancel(self._fence, work_id))
+
+    def _marks(self, works: Iterable[Work]) -> list[str]:
+        return [self._mark(work.id) for work in works]
 
     def _clear_forgotten(self, wanted: Iterable[str]) -> None:
         """Remove what ended attempts left: their ends are in the store, and the driver died before it could say so."""
@@ -128,8 +149,8 @@ class LocalExecutor(Executor):
             slot.work, slot.unsent = None, False
             outcome = Outcome(phase=AttemptPhase.CANCELLED, error_type="cancelled", message="cancelled before it began")
             self._sink.ended(work_id, outcome, log=b"")
-        elif slot.link is not None:
-            slot.link.send(Cancel(self._fence, work_id))
+        else:
+            self._cancel_in(slot, work_id)
 
     def forget(self, work_id: str) -> None:
         directory = self._paths.attempt(work_id)
@@ -227,7 +248,8 @@ class LocalExecutor(Executor):
 
     def _take_end(self, slot: Slot, message: Ended) -> None:
         if slot.work is None or slot.work.id != message.attempt:
-            return  # of a driver before this one, and settled already
+            self._send_work(slot)  # of a driver before this one, and settled already; its slot is free now
+            return
         slot.work = None
         log = None if message.log is None else message.log.encode()
         self._report(message.attempt, message.result, log)
@@ -247,18 +269,18 @@ class LocalExecutor(Executor):
         return result is not None
 
     def _report_lost(self, work: Work, swept: Swept) -> None:
-        text = "its supervisor was killed before it left a result"
+        text = "it left no result: its supervisor was killed, or could not write"
         if swept.left:
             text += "; still running: " + ", ".join(f"{process.pid} ({process.command})" for process in swept.left)
         log = read_log(self._paths.attempt(work.id), limit_bytes=STORED_LOG_BYTES)
-        self._sink.ended(work.id, lost_outcome(text), log=log)
+        usage = read_usage_report(self._paths.attempt(work.id))
+        self._sink.ended(work.id, lost_outcome(text, usage=usage), log=log)
 
     def _refused(self, slot: Slot, message: Refused) -> None:
         if message.reason == "fence":
             raise LeaseLost(f"a newer driver (fence {message.fence}) has taken the supervisors over")
-        work = slot.work
-        if message.reason == "retired" and work is not None:
-            slot.unsent = True  # its supervisor is about to leave; the next one gets the work
+        if message.reason in ("retired", "busy") and slot.work is not None:
+            slot.unsent = True  # its supervisor is about to leave, or to end what nobody wants; then it is sent again
         elif message.attempt is not None:
             raise ExecutorError(f"the supervisor of slot {slot.number} refused {message.attempt}: {message.message}")
 
@@ -270,7 +292,14 @@ class LocalExecutor(Executor):
             self._loop.later(_LOOK_AGAIN_S, lambda: self._gone(slot, waited_s=waited_s + _LOOK_AGAIN_S))
             return
         slot.reap()
+        slot.died_early = 0 if slot.greeted else slot.died_early + 1
+        if slot.died_early >= _STARTS:
+            raise ExecutorError(
+                f"the supervisor of slot {slot.number} does not start: {last_words(self._paths.slot(slot.number))}",
+                hint="budwood doctor looks at what it needs",
+            )
         slot.link, slot.greeted = None, False
+        clear_runtime(self._paths, slot.number)
         for directory in slot.forget:
             shutil.rmtree(directory, ignore_errors=True)
         slot.forget = ()

@@ -11,6 +11,7 @@ import msgspec
 
 from budwood.executors.local.outcome import Result
 
+_USAGE_BYTES = 64 * 1024
 _RESULT = msgspec.json.Decoder(Result)
 
 
@@ -37,12 +38,31 @@ def read_log(directory: Path, *, limit_bytes: int) -> bytes | None:
     return data if len(data) <= limit_bytes else None
 
 
+def read_usage_report(directory: Path) -> str | None:
+    """Read what it said of its cost, if it said anything that is not far too long."""
+    try:
+        with (directory / "usage.json").open("rb") as file:
+            data = file.read(_USAGE_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    return data.decode(errors="replace") if len(data) <= _USAGE_BYTES else None
+
+
 def log_size(directory: Path) -> int:
     """Return how large its log is; 0 if it has none."""
     try:
         return (directory / "log").stat().st_size
     except FileNotFoundError:
         return 0
+
+
+def last_words(slot_dir: Path) -> str:
+    """Return the last line that a slot's supervisor complained about."""
+    try:
+        lines = (slot_dir / "stderr").read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        lines = []
+    return lines[-1] if lines else "it says nothing"
 
 
 def is_alive(slot_dir: Path) -> bool:

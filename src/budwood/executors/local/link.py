@@ -15,7 +15,7 @@ from budwood.executors.base import Loop
 from budwood.executors.local.wire import FromSupervisor, Hello, HelloReply, Refused, ToSupervisor, decode, encode
 
 _CHUNK = 256 * 1024
-HELLO_WITHIN_S = 5.0
+HELLO_WITHIN_S = 3.0
 
 
 class Link:

@@ -91,20 +91,37 @@ def read_outcome(result: Result) -> Outcome:
     )
 
 
-def lost_outcome(reason: str) -> Outcome:
-    """Say that an attempt's supervisor died before it left a result."""
-    return Outcome(phase=AttemptPhase.ABANDONED, error_type="abandoned", message=reason)
+def lost_outcome(reason: str, *, usage: str | None) -> Outcome:
+    """Say that an attempt left no result; what it said of its cost counts all the same."""
+    return Outcome(phase=AttemptPhase.ABANDONED, error_type="abandoned", message=reason, usage=read_usage(usage))
 
 
 def read_usage(text: str | None) -> Usage:
-    """Read what an attempt says that it cost; what cannot be read is unknown, and counts as its reservation."""
+    """Read what an attempt says that it consumed, field by field; what cannot be read is unknown, and said so."""
     if text is None:
         return Usage()
     try:
-        usage = msgspec.json.decode(text, type=Usage)
-    except msgspec.MsgspecError:
-        return Usage()
-    return usage if (usage.cost_usd or 0) >= 0 and (usage.tokens or 0) >= 0 else Usage()
+        report = msgspec.json.decode(text)
+    except msgspec.MsgspecError as error:
+        return Usage(problem=f"its usage report is not JSON: {error}")
+    if not isinstance(report, dict):
+        return Usage(problem="its usage report is no JSON object")
+    cost, tokens = report.pop("cost_usd", None), report.pop("tokens", None)
+    problems = [f"unknown field {name!r}" for name in report]
+    if not _is_amount(cost, (int, float)):
+        problems.append(f"cost_usd is {cost!r}, not a number of at least 0")
+        cost = None
+    if not _is_amount(tokens, (int,)):
+        problems.append(f"tokens is {tokens!r}, not a whole number of at least 0")
+        tokens = None
+    problem = f"its usage report: {'; '.join(problems)}" if problems else ""
+    return Usage(cost_usd=None if cost is None else float(cost), tokens=tokens, problem=problem)
+
+
+def _is_amount(value: object, kinds: tuple[type, ...]) -> bool:
+    if value is None:
+        return True
+    return isinstance(value, kinds) and not isinstance(value, bool) and 0 <= float(str(value)) < float("inf")
 
 
 def _error(result: Result, last: StepResult | None) -> tuple[str | None, str]:

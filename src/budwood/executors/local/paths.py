@@ -6,8 +6,10 @@ directory.
 """
 
 import os
+import shutil
 import stat
 import sysconfig
+from contextlib import suppress
 from pathlib import Path
 from sys import executable
 
@@ -51,9 +53,17 @@ def make_runtime(root: Path, run_id: str) -> Path:
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
             raise ExecutorError(
                 f"{path} does not belong to you alone, so sockets in it are not safe",
-                hint=f"remove it, or set runtime_dir to another short path (now {root})",
+                hint="remove it; if it is another user's, ask them or whoever is root here to",
             )
     return root / run_id
+
+
+def clear_runtime(paths: RunPaths, slot: int) -> None:
+    """Remove what a killed supervisor left below the short path; one that exits in good order does so itself."""
+    paths.socket(slot).unlink(missing_ok=True)
+    shutil.rmtree(paths.tmp(slot), ignore_errors=True)
+    with suppress(OSError):  # another slot has something in it
+        paths.runtime.rmdir()
 
 
 def find_binary() -> Path:

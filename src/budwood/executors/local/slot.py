@@ -25,6 +25,8 @@ class Slot:
     pid: int | None = None
     """Of a supervisor that is our child and must be reaped."""
     greeted: bool = False
+    died_early: int = 0
+    """How many supervisors in a row died before they greeted."""
     work: Work | None = None
     unsent: bool = False
     """The work waits for the supervisor's greeting or for a place on the machine."""

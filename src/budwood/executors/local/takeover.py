@@ -5,6 +5,7 @@ Waits for answers, so it is for the time before the driver's loop runs. Must not
 
 import os
 import select
+import time
 
 from budwood.errors import ExecutorError
 from budwood.executors.local.leftovers import is_alive, supervisor_pid
@@ -12,8 +13,8 @@ from budwood.executors.local.link import Link, shake_hands
 from budwood.executors.local.paths import RunPaths
 from budwood.executors.local.wire import HelloReply
 
-_START_WITHIN_S = 0.05
-_TRIES = 100
+_LOOK_AGAIN_S = 0.05
+_ANSWER_WITHIN_S = 10.0
 
 
 def greet_all(paths: RunPaths, fence: int) -> dict[int, tuple[Link, HelloReply]]:
@@ -24,7 +25,8 @@ def greet_all(paths: RunPaths, fence: int) -> dict[int, tuple[Link, HelloReply]]
 
 
 def _greet(paths: RunPaths, number: int, fence: int) -> tuple[Link, HelloReply] | None:
-    for _ in range(_TRIES):
+    until = time.monotonic() + _ANSWER_WITHIN_S
+    while time.monotonic() < until:
         if not is_alive(paths.slot(number)):
             return None
         answer = shake_hands(paths.socket(number), fence)
@@ -34,7 +36,7 @@ def _greet(paths: RunPaths, number: int, fence: int) -> tuple[Link, HelloReply] 
     pid = supervisor_pid(paths.slot(number))
     raise ExecutorError(
         f"the supervisor of slot {number} (pid {pid}) lives and does not answer; its attempt is safe",
-        hint=f"wait until it has ended, or kill {pid}; then resume",
+        hint=f"if it is stopped, kill -CONT {pid}; else kill {pid}; then resume",
     )
 
 
@@ -44,6 +46,6 @@ def _wait_for_end(pid: int | None) -> None:
         fd = os.pidfd_open(pid) if pid is not None and hasattr(os, "pidfd_open") else None
     except ProcessLookupError:
         return
-    select.select([] if fd is None else [fd], [], [], _START_WITHIN_S)
+    select.select([] if fd is None else [fd], [], [], _LOOK_AGAIN_S)
     if fd is not None:
         os.close(fd)

@@ -21,6 +21,8 @@ def connect(path: Path, *, create: bool, file_system: str | None = None) -> sqli
     missing = not path.exists() or path.stat().st_size == 0
     if missing and not create:
         raise UsageError(f"there is no store at {path}", hint="budwood run FILE makes one, and so does budwood init")
+    if missing and path.exists() and _was_driven(path):
+        raise damaged(path, "it is empty, and it was not always")
     refuse_network(path, file_system_of(_existing(path)) if file_system is None else file_system)
     try:
         if missing:
@@ -37,6 +39,13 @@ def connect(path: Path, *, create: bool, file_system: str | None = None) -> sqli
         raise explain(error, path) from error
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+def _was_driven(path: Path) -> bool:
+    """Look for a bell: there is one for every run that was ever driven from this store."""
+    bells = [bell.name for bell in (path.parent / "bells").glob("*")]
+    own = (lambda name: "." not in name) if path.name == "store.db" else (lambda name: name.startswith(f"{path.name}."))
+    return any(map(own, bells))
 
 
 def _refuse_other_files(path: Path) -> None:

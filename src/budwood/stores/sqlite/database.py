@@ -3,6 +3,7 @@
 Knows how SQLite fails and what that means to a person; must not know leases, events or rows.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from budwood.errors import NoSuchId
+from budwood.errors import NoSuchId, StoreUnwritable
 from budwood.stores.sqlite.connect import connect
 from budwood.stores.sqlite.faults import damaged, explain
 
@@ -22,6 +23,15 @@ class Database:
         self.path = path
         self.connection = connect(path, create=create, file_system=file_system)
         self._numbers: dict[str, int] = {}
+        self._identity = _identity(path)
+
+    def refuse_vanished(self) -> None:
+        """Refuse to write into a file that nobody will find again: it was removed, or another lies in its place."""
+        if _identity(self.path) != self._identity:
+            raise StoreUnwritable(
+                f"{self.path} was removed while it was in use; nothing more is recorded",
+                hint="bring it back from a copy before the next run, or everything is run again",
+            )
 
     @contextmanager
     def reading(self, run: str | None = None) -> Iterator[sqlite3.Connection]:
@@ -58,3 +68,11 @@ class Database:
                 raise NoSuchId(f"no run {run} in {self.path}")
             number = self._numbers[run] = int(found[0])
         return number
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino

@@ -156,6 +156,7 @@ class SqliteStore(Store):
         return last or 0
 
     def append(self, lease: Lease, commit: Commit) -> None:
+        self._database.refuse_vanished()
         with self._database.reading(lease.run):
             run = self._database.number_of(lease.run)
         # What takes long is done before the transaction, where it keeps nobody waiting.
