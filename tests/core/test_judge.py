@@ -37,7 +37,7 @@ def fail_again(bench: Bench) -> e.AttemptEnded:
     [
         (Usage(cost_usd=0.5, tokens=7), Usage(cost_usd=0.5, tokens=7)),
         (Usage(cost_usd=0.0, tokens=0), Usage(cost_usd=0.0, tokens=0)),
-        (Usage(cost_usd=-1.0, tokens=7), Usage(tokens=7)),
+        (Usage(cost_usd=-1.0, tokens=7, problem="odd"), Usage(tokens=7, problem="odd")),
         (Usage(cost_usd=float("inf"), tokens=-7), Usage()),
         (Usage(cost_usd=float("nan"), tokens=2**63), Usage()),
     ],

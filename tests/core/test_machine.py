@@ -22,9 +22,9 @@ RUN_TABLE = """
     waiting cancelled, paused active, paused finished, paused cancelled, finished active, cancelled active
 """
 TASK_TABLE = """
-    blocked ready, blocked done, ready active, active done, active failed, active cancelled, active ready, active blocked,
-    blocked skipped, ready skipped, blocked cancelled, ready cancelled, ready blocked, done blocked, failed blocked,
-    cancelled blocked, skipped blocked
+    blocked ready, blocked done, ready active, active done, active failed, active cancelled, active ready,
+    active blocked, blocked skipped, ready skipped, blocked cancelled, ready cancelled, ready blocked, done blocked,
+    failed blocked, cancelled blocked, skipped blocked
 """
 ATTEMPT_TABLE = """
     queued running, queued succeeded, queued failed, queued timed_out, queued cancelled, queued abandoned,

@@ -173,9 +173,11 @@ def test_what_cannot_be_done_is_refused_and_the_run_goes_on(kind: str, body: str
 
 
 def test_a_task_that_is_named_twice_is_cancelled_once() -> None:
-    stage = Stage(task(7, run="hold"), task(8))
-    stage.drive(on=started(7, lambda: stage.ask("cancel", body='[7, "7", 7]')))
-    assert stage.phases() == {7: "cancelled", 8: "done"}
+    stage = Stage(task(7, run="hold"), task(8), slots=1)
+    cancel = started(7, lambda: stage.ask("cancel", body='[8, 7, "8", "7"]'))
+    stage.drive(on=cancel)
+    assert stage.phases() == {7: "cancelled", 8: "cancelled"}
+    assert stage.machine.cancelled == ["0.1"]
 
 
 def test_requests_that_were_made_while_nobody_drove_are_answered_first() -> None:
@@ -277,14 +279,16 @@ def test_settings_that_change_on_resume_are_named() -> None:
 def test_fewer_slots_than_attempts_were_adopted_start_nothing_new() -> None:
     stage = Stage(*(task(n, run="hold") for n in range(3)), *(task(n) for n in range(3, 6)), slots=3)
     stage.drive(on=started(2, stage.leave))
+    stage.machine.end("0.1")  # so that the first slot is free, and the others are not
     open_then: list[int] = []
 
     def watch(event: e.Event, state: RunState) -> None:
         if isinstance(event, e.AttemptQueued):
             open_then.append(len(state.open))
         if isinstance(event, e.SettingsChanged):
-            for number in (0, 1, 2):
-                stage.machine.end(f"{number}.1")
+            stage.machine.end("1.1")
+        if isinstance(event, e.AttemptEnded) and event.task == 1:
+            stage.machine.end("2.1")
 
     stage.drive(opening=go_on(changes={"slots": 1}), on=watch)
     assert open_then == [1, 1, 1]
@@ -474,12 +478,8 @@ def test_a_retired_slot_is_not_used_again() -> None:
     assert [work.slot for work in stage.machine.works] == [0, 1, 1, 1, 1, 1]
 
 
-@pytest.mark.parametrize("retries", [0, 1])
-def test_a_run_without_a_usable_slot_pauses(retries: int) -> None:
-    """Also one that waits for a back-off: nobody would take it up when that is over."""
-    stage = Stage(
-        task("a", run="hold", retries=retries), task("b", "a"), task("c"), slots=1, settings=RunSettings(backoff_s=5.0)
-    )
+def test_a_run_without_a_usable_slot_pauses() -> None:
+    stage = Stage(task("a", run="hold"), task("b", "a"), task("c"), slots=1)
 
     def retire() -> None:
         stage.machine.retire(0)
@@ -489,6 +489,13 @@ def test_a_run_without_a_usable_slot_pauses(retries: int) -> None:
     assert (verdict.phase, verdict.exit_code) == (RunPhase.PAUSED, Exit.WAITS)
     assert stage.state().pause_kind == "slots"
     assert stage.state().task("c").phase == "ready"
+
+
+def test_a_run_that_waits_for_a_back_off_without_a_usable_slot_pauses_too() -> None:
+    """Otherwise nobody would take the task up when its time has come."""
+    stage = Stage(task("a", run="bad", retries=1), slots=1, settings=RunSettings(backoff_s=9.0))
+    verdict = stage.drive(on=at(e.RunWaiting, lambda: stage.machine.retire(0)))
+    assert (verdict.exit_code, stage.state().pause_kind) == (Exit.WAITS, "slots")
 
 
 def test_a_slot_that_is_retired_by_the_last_attempt_pauses_nothing() -> None:

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from tests.support.scene import RUNTIME, Scene, survivors
 
 from budwood.executors.base import Executor, Step, Work
 from budwood.executors.local import LocalExecutor, RunPaths, find_binary, make_runtime
-from budwood.testing.executors import ExecutorConformance, ExecutorWorld, Kind, Post
+from budwood.testing.executors import ExecutorConformance, ExecutorWorld, Kind
 
 _SAY = 'echo "$BUDWOOD_ATTEMPT" >> effects; '
 _COMMANDS: dict[Kind, str] = {
@@ -76,11 +76,3 @@ class TestLocalExecutor(ExecutorConformance):
     @pytest.fixture
     def world(self, local: LocalWorld) -> ExecutorWorld:
         return local
-
-    @pytest.mark.xfail(strict=True, reason="LocalExecutor.open writes a lower fencing number over a higher one")
-    def test_a_lower_number_comes_too_late(self, world: ExecutorWorld, posts: Callable[[int], Post]) -> None:
-        super().test_a_lower_number_comes_too_late(world, posts)
-
-    @pytest.mark.xfail(strict=True, reason="LocalExecutor.cancel tells of an unsent attempt's end before it returns")
-    def test_cancelling_what_was_just_started_is_told_from_the_loop(self, world: ExecutorWorld, post: Post) -> None:
-        super().test_cancelling_what_was_just_started_is_told_from_the_loop(world, post)

@@ -88,7 +88,6 @@ def test_looking_for_one_wakes_nobody(tmp_path: Path, loop: SelectorLoop) -> Non
         os.close(fd)
 
 
-@pytest.mark.xfail(strict=True, reason="executors/local/tokens.py: given back before the watch is set, nobody hears it")
 def test_one_that_came_back_while_nobody_listened_yet_is_not_missed(tmp_path: Path, loop: SelectorLoop) -> None:
     mine, theirs = (Tokens(tmp_path / "tokens", 1, loop=loop) for _ in range(2))
     token = mine.take()

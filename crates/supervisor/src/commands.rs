@@ -72,7 +72,7 @@ impl Server {
             cgroup: self.abilities.delegation().is_some(),
         };
         self.connections[i].send(&hello.to_line());
-        if let Some(conclusion) = self.unwritten.take() {
+        if let Some(conclusion) = &self.unwritten {
             self.connections[i].send(&conclusion.to_line());
         }
     }
@@ -102,12 +102,13 @@ impl Server {
         if self.retired || self.exiting {
             return refused(Reason::Retired, "this supervisor takes no more work");
         }
-        if self.attempt.is_some() || self.unwritten.is_some() {
-            return refused(Reason::Busy, "an attempt is running");
-        }
         let Some(forgotten) = self.checked_dirs(&start.forget) else {
             return refused(Reason::Bad, NOT_BELOW);
         };
+        forgotten.iter().for_each(|dir| self.drop_unwritten(dir));
+        if self.attempt.is_some() || self.unwritten.is_some() {
+            return refused(Reason::Busy, "an attempt is running");
+        }
         match self.shelf.begin(start.dir.to_path()) {
             Ok(Some(folder)) => Ok((folder, forgotten)),
             Ok(None) => refused(Reason::Begun, "this attempt has begun before"),
@@ -195,7 +196,15 @@ impl Server {
         self.connections[i].close();
     }
 
+    /// The driver has this result in its store: no file need hold it.
+    fn drop_unwritten(&mut self, dir: &Path) {
+        if self.unwritten.as_ref().is_some_and(|c| c.is_in(dir)) {
+            self.unwritten = None;
+        }
+    }
+
     pub fn forget_dir(&mut self, dir: &Path) {
+        self.drop_unwritten(dir);
         if let Err(e) = self.shelf.forget(dir) {
             complain!("{} cannot be removed: {e}", dir.display());
         }

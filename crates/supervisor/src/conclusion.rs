@@ -3,6 +3,7 @@
 //! Knows how the outcome follows from what happened. Must not know sockets.
 
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::attempt::{Attempt, rounded, wall_clock_ms};
@@ -68,6 +69,10 @@ impl Conclusion {
             self.retry_at = Instant::now() + RETRY_EVERY;
         }
         written
+    }
+
+    pub fn is_in(&self, dir: &Path) -> bool {
+        self.folder.path() == dir
     }
 
     pub fn retry_at(&self) -> Instant {

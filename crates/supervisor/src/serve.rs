@@ -35,7 +35,7 @@ pub struct Server {
     pub slot: Slot,
     pub connections: Vec<Connection>,
     pub attempt: Option<Attempt>,
-    /// An attempt that is over while its result file could not be written.
+    /// An attempt that is over while its result file could not be written and no driver has said that it has it.
     pub unwritten: Option<Conclusion>,
     pub ground: Ground,
     pub abilities: Abilities,
@@ -206,10 +206,10 @@ impl Server {
             self.retired = true;
             self.exiting = true;
         }
-        let has_driver = self.has_driver();
-        let written = conclusion.write(!has_driver);
+        let written = conclusion.write(!self.has_driver());
         self.tell_driver(&conclusion.to_line());
-        if let (Err(e), false) = (written, has_driver) {
+        if let Err(e) = written {
+            // Kept until a driver has it safe: what fills this disk may keep the driver from recording it, too.
             complain!("{}: the result cannot be written: {e}", conclusion.result.attempt);
             self.unwritten = Some(conclusion);
         }

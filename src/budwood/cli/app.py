@@ -11,7 +11,7 @@ from importlib import import_module
 import click
 
 from budwood import __version__
-from budwood.cli.streams import give_up_output, is_deaf, keep_streams
+from budwood.cli.streams import OUTPUT, keep_streams, leave_streams
 from budwood.errors import BudwoodError
 
 SECTIONS: dict[str, tuple[str, ...]] = {
@@ -107,7 +107,9 @@ def app(ctx: click.Context) -> None:
 def main() -> None:
     """Run the command line; every ending has an exit code."""
     keep_streams()
-    sys.exit(_run())
+    code = _run()
+    leave_streams()
+    sys.exit(code)
 
 
 def _run() -> int:
@@ -140,12 +142,10 @@ def _tell(message: str, hint: str | None, code: int) -> int:
 
 def _tell_refused(error: OSError) -> int:
     """Tell what the machine refused: writing our output, or something else that is not our fault."""
-    if isinstance(error, BrokenPipeError):  # the reader of our output went away, which is its right
-        give_up_output(sys.stdout.fileno())
-        return 0
-    if is_deaf():
-        give_up_output(sys.stdout.fileno())
-        return _tell(f"standard output cannot be written: {error.strerror}", "write it to another place", REFUSED)
+    if error.filename == OUTPUT:
+        if isinstance(error, BrokenPipeError):  # its reader went away, which is its right
+            return 0
+        return _tell(f"{OUTPUT} cannot be written: {error.strerror}", "write it to another place", REFUSED)
     if error.errno not in _MACHINES:
         return _tell_bug()
     what = f"{error.filename} cannot be used" if error.filename else "the machine refuses"

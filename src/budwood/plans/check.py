@@ -16,7 +16,14 @@ _SHOWN = 5
 
 def warnings(plan: Plan, graph: Graph, settings: RunSettings) -> list[str]:
     """List what a careful reader would ask about, one sentence each."""
-    return [*_lanes(plan), *_slots(graph, settings), *_dropped(graph), *_groups(plan, settings), *_nothing_to_do(plan)]
+    return [
+        *_lanes(plan),
+        *_slots(graph, settings),
+        *_dropped(graph),
+        *_groups(plan, settings),
+        *_unreserved(plan, settings),
+        *_nothing_to_do(plan),
+    ]
 
 
 def _lanes(plan: Plan) -> Iterator[str]:
@@ -50,6 +57,13 @@ def _groups(plan: Plan, settings: RunSettings) -> Iterator[str]:
     for name in settings.groups:
         if name not in used:
             yield f"groups has a limit for {name!r}, but no task is in that group"
+
+
+def _unreserved(plan: Plan, settings: RunSettings) -> Iterator[str]:
+    if settings.budget_usd is not None and not any(task.reserve_usd for task in plan.tasks):
+        yield "budget_usd is set and no task reserves money: an attempt that does not report its cost counts as $0"
+    if settings.budget_tokens is not None and not any(task.reserve_tokens for task in plan.tasks):
+        yield "budget_tokens is set and no task reserves tokens: an attempt that does not report its use counts as 0"
 
 
 def _nothing_to_do(plan: Plan) -> Iterator[str]:

@@ -33,11 +33,17 @@ def lines_of(news: News) -> Iterator[Line]:
             line = tell(recorded, news, f"{max(0, place)}/{news.planned}")
             if line is not None:
                 yield line
+        if isinstance(recorded.event, e.AttemptEnded) and recorded.event.usage.problem:
+            yield Line("warning", f"warning  {one_line(str(recorded.event.task))}  {_unread(recorded.event)}")
 
 
 def logs_command(run: str, task: TaskId) -> str:
     """Write the command that shows what a task printed."""
     return f"budwood logs {run} {shlex.quote(str(task))}"
+
+
+def _unread(event: e.AttemptEnded) -> str:
+    return f"{one_line(event.usage.problem)}; what is not known counts as what the task reserves"
 
 
 def _weight(event: e.Event) -> int:

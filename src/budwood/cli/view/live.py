@@ -34,6 +34,7 @@ _COLOURS = {
     "cancelled": "yellow",
     "paused": "yellow",
     "waiting": "yellow",
+    "warning": "yellow",
 }
 _COUNTED = (TaskPhase.DONE, TaskPhase.FAILED, TaskPhase.SKIPPED, TaskPhase.CANCELLED)
 

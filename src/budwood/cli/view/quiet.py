@@ -9,7 +9,7 @@ from typing import BinaryIO, TextIO
 import msgspec
 
 from budwood._core.events import as_json
-from budwood.cli.streams import give_up_output
+from budwood.cli.streams import give_up
 from budwood.cli.view.feed import News
 from budwood.cli.view.summary import Summary
 from budwood.cli.view.view import View
@@ -43,7 +43,7 @@ class JsonLines(View):
         except OSError as error:
             # Nobody reads any more. That must end neither the run nor, when buffers are flushed at exit, its exit code.
             self.lost = error
-            give_up_output(self._out.fileno())
+            give_up(self._out.fileno())
 
     def say(self, text: str) -> None:
         return

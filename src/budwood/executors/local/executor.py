@@ -18,6 +18,7 @@ from budwood.executors.local.leftovers import (
     is_alive,
     last_words,
     log_size,
+    raise_fence,
     read_log,
     read_result,
     read_usage_report,
@@ -79,9 +80,7 @@ class LocalExecutor(Executor):
         self._paths.attempts.mkdir(parents=True, exist_ok=True)
         self._paths.slots.mkdir(exist_ok=True)
         # Supervisors that are started from now on, by whomever, learn here which drivers are too old.
-        draft = self._paths.fence.with_suffix(".new")
-        draft.write_text(str(fence))
-        draft.rename(self._paths.fence)
+        raise_fence(self._paths.fence, fence)
         self._sweeper = Sweeper(self._binary, loop=loop)
         self._tokens = self._make_tokens(loop) if self._make_tokens is not None else None
 
@@ -148,7 +147,7 @@ class LocalExecutor(Executor):
         if slot.unsent:
             slot.work, slot.unsent = None, False
             outcome = Outcome(phase=AttemptPhase.CANCELLED, error_type="cancelled", message="cancelled before it began")
-            self._sink.ended(work_id, outcome, log=b"")
+            self._loop.later(0.0, lambda: self._sink.ended(work_id, outcome, log=b""))
         else:
             self._cancel_in(slot, work_id)
 
@@ -248,7 +247,10 @@ class LocalExecutor(Executor):
 
     def _take_end(self, slot: Slot, message: Ended) -> None:
         if slot.work is None or slot.work.id != message.attempt:
-            self._send_work(slot)  # of a driver before this one, and settled already; its slot is free now
+            # Of a driver before this one, and settled already: its supervisor may drop it and take what waits.
+            if slot.link is not None:
+                slot.link.send(Forget(self._fence, (str(self._paths.attempt(message.attempt)),)))
+            self._send_work(slot)
             return
         slot.work = None
         log = None if message.log is None else message.log.encode()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from budwood.errors import LeaseLost
 from budwood.executors.local.outcome import Result
 
 _USAGE_BYTES = 64 * 1024
@@ -54,6 +55,19 @@ def log_size(directory: Path) -> int:
         return (directory / "log").stat().st_size
     except FileNotFoundError:
         return 0
+
+
+def raise_fence(path: Path, fence: int) -> None:
+    """Write the fencing number, by rename; a driver that comes after a newer one is refused."""
+    try:
+        before = int(path.read_text())
+    except (FileNotFoundError, ValueError):
+        before = 0
+    if before > fence:
+        raise LeaseLost(f"a newer driver (fence {before}) has taken the supervisors over; this one has {fence}")
+    draft = path.with_suffix(".new")
+    draft.write_text(str(fence))
+    draft.rename(path)
 
 
 def last_words(slot_dir: Path) -> str:

@@ -1,0 +1,58 @@
+"""A run that was claimed, but its driver died before the first event: all say so, and nothing is asked of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.program import call
+
+from budwood.stores import Store, open_store
+
+WHY = "has not begun: its driver died before the first event"
+
+
+@pytest.fixture
+def claimed(tmp_path: Path) -> Iterator[Store]:
+    """Such a run."""
+    with open_store(tmp_path / ".budwood" / "store.db") as store:
+        store.claim("c1a1med", name="night", source="/my plans/night.toml", fresh=True)
+        yield store
+
+
+@pytest.mark.parametrize(
+    "words", [("cancel",), ("cancel", "a"), ("pause",), ("resume",), ("retry",), ("retry", "a"), ("watch",)]
+)
+def test_nothing_can_be_asked_of_it(claimed: Store, tmp_path: Path, words: tuple[str, ...]) -> None:
+    command, *tasks = words
+    ran = call(command, "night", *tasks, cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == f"error: run night {WHY}\n\nhint: budwood run '/my plans/night.toml'\n"
+    assert claimed.requests("c1a1med") == []
+
+
+@pytest.mark.parametrize("command", ["show", "why", "logs", "story"])
+def test_its_tasks_are_not_looked_for(claimed: Store, tmp_path: Path, command: str) -> None:
+    ran = call(command, "night", "a", cwd=tmp_path)
+    assert (ran.code, ran.err) == (2, f"error: run night {WHY}\n\nhint: budwood run '/my plans/night.toml'\n")
+
+
+@pytest.mark.parametrize("words", [(), ("status",), ("show",), ("why",)])
+def test_whoever_looks_is_told(claimed: Store, tmp_path: Path, words: tuple[str, ...]) -> None:
+    ran = call(*words, cwd=tmp_path)
+    said = ran.out + ran.err
+    assert ran.code == 0
+    assert WHY in said
+    assert "budwood run '/my plans/night.toml'" in said
+    assert "resume" not in said
+
+
+def test_json_has_the_command_that_begins_it(claimed: Store, tmp_path: Path) -> None:
+    for command in ("status", "why"):
+        assert call(command, "--json", cwd=tmp_path).json["next"] == "budwood run '/my plans/night.toml'"
+
+
+def test_while_somebody_drives_it_its_driver_answers(claimed: Store, tmp_path: Path) -> None:
+    claimed.acquire("c1a1med", "pid 4242 on host")
+    ran = call("why", cwd=tmp_path)
+    assert "it has not begun; its driver is about to" in ran.out
+    assert ran.err == ""
