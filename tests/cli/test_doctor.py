@@ -111,3 +111,23 @@ def test_it_fits_into_80_columns(tmp_path: Path) -> None:
     assert code == 0
     wide = [line for line in shown.splitlines() if len(line) > 80 and str(tmp_path) not in line]
     assert wide == []
+
+
+@pytest.mark.parametrize("made", ["nothing", "directory", "open", "file", "dangling link", "closed", "no parent"])
+def test_where_sockets_go_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: str) -> None:
+    root = tmp_path / "budwood-0"
+    match made:
+        case "directory" | "open" | "closed":
+            root.mkdir()
+            root.chmod({"directory": 0o700, "open": 0o755, "closed": 0o500}[made])
+        case "file":
+            root.touch(mode=0o600)
+        case "dangling link":
+            root.symlink_to("nowhere")
+        case "no parent":
+            root = tmp_path / "gone" / "budwood-0"
+    monkeypatch.setattr("budwood.cli.checkup.runtime_root", lambda: root)
+    found = checkup.runtime()
+    assert found.state == ("ok" if made in ("nothing", "directory") else "missing"), found
+    assert str(root) in found.text
+    assert found.fix or found.state == "ok"

@@ -50,3 +50,12 @@ def test_an_edited_plan_shows_what_would_run_again(budwood: Budwood) -> None:
 def test_a_plan_that_cannot_run_is_refused(budwood: Budwood) -> None:
     budwood.plan(task("a", after=["a"]))
     assert "comes after itself" in budwood.call("run", "plan.toml", "--dry-run", code=2).err
+
+
+def test_a_new_run_is_shown_under_the_name_that_it_would_get(budwood: Budwood) -> None:
+    budwood.plan(task("a"))
+    budwood.plan(task("a"), file="other.toml")
+    budwood.call("run", "plan.toml", "--name", "p")
+    assert "would make a new run p-2 and" in budwood.call("run", "plan.toml", "--again", "--dry-run", "--name", "p").out
+    assert "would make a new run p-2 and" in budwood.call("run", "other.toml", "--dry-run", "--name", "p").out
+    assert "would make a new run q and" in budwood.call("run", "plan.toml", "--again", "--dry-run", "--name", "q").out

@@ -141,3 +141,11 @@ def test_an_unknown_task_is_named_and_nothing_is_asked(budwood: Budwood) -> None
     budwood.call("run", "plan.toml", code=1)
     said = budwood.call("retry", "plan", "biuld", code=2)
     assert "did you mean build?" in said.err
+
+
+def test_pause_when_nothing_runs_says_that(budwood: Budwood) -> None:
+    budwood.plan(task("a", HELD), task("b", after=["a"]))
+    killed(budwood, "a")
+    budwood.let_go()
+    wait_for(lambda: "not yet taken" in budwood.call("status").out, what="a to end")
+    assert budwood.call("pause", "plan").err == "plan: paused; nothing runs\n"

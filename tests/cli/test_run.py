@@ -6,6 +6,7 @@ import os
 import pytest
 from tests.cli.world import HELD, Budwood, task
 
+from budwood import __version__
 from budwood._core.model import TaskPhase
 from budwood.stores import open_store
 
@@ -169,6 +170,13 @@ def test_what_plan_check_would_say_is_mentioned_in_one_line(budwood: Budwood) ->
     budwood.plan("[run]\nslots = 9\n", task("a"))
     said = budwood.call("run", "plan.toml")
     assert said.err.splitlines()[0] == "note: 1 remark on this plan: budwood plan check plan.toml"
+
+
+def test_a_run_says_which_version_made_it(budwood: Budwood) -> None:
+    budwood.plan(task("a"))
+    budwood.call("run", "plan.toml")
+    first = budwood.call("story", "plan").out.splitlines()[0]
+    assert first.endswith(f"run plan was created by budwood {__version__}")
 
 
 def test_init_makes_a_project_that_runs_and_overwrites_nothing(budwood: Budwood) -> None:

@@ -64,6 +64,7 @@ def test_json_tells_the_same(night: Told, now: int) -> None:
         "pid": 102,
         "started_at": "2026-09-21T14:13:30.000Z",
         "elapsed_s": 170.0,
+        "found": None,
     }
     assert told["waiting"] == [
         {"task": "test", "reason": "all 2 slots are taken"},
@@ -82,7 +83,10 @@ def test_a_paused_run_says_why_and_what_to_do(night: Told) -> None:
     night.tell(RunPaused(kind="budget", reason="budget spent: $5.00 of $5.00"))
     ran = call("status", cwd=night.root)
     assert "  because   budget spent: $5.00 of $5.00\n" in ran.out
-    assert ran.err == "\nhint: budwood resume night\n"
+    assert ran.err == "\nhint: budwood resume night --budget-usd N\n"
+    assert "  night: paused: budget spent: $5.00 of $5.00; budwood resume night --budget-usd N\n" in (
+        call(cwd=night.root).out
+    )
 
 
 def test_a_run_without_a_driver_says_so(night: Told) -> None:

@@ -140,3 +140,18 @@ def test_a_run_that_went_well_says_so(tmp_path: Path) -> None:
     told.tell(RunEnded())
     told.close()
     assert call("why", cwd=tmp_path).out == "run night: finished\n  it has ended: 1 of 1 tasks are done\n"
+
+
+@pytest.mark.parametrize(
+    ("reason", "flag"),
+    [
+        ("budget spent: $5.00 of $5.00", "--budget-usd N"),
+        ("budget spent: 3 of 3 attempts", "--max-attempts N"),
+        ("budget spent: 900 of 900 tokens", "--budget-tokens N"),
+        ("budget spent: 2 h of 2 h of time", "--budget-time TIME"),
+    ],
+)
+def test_a_spent_budget_is_answered_with_the_flag_that_raises_it(night: Told, reason: str, flag: str) -> None:
+    night.tell(RunPaused(kind="budget", reason=reason))
+    for words in ((), ("site",)):
+        assert call("why", "night", *words, cwd=night.root).err == f"\nhint: budwood resume night {flag}\n"

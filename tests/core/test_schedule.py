@@ -198,19 +198,16 @@ def test_each_gpu_goes_to_one_task_and_comes_back() -> None:
 
 
 def test_one_that_was_woken_and_cannot_use_its_place_lets_the_next_one_have_it() -> None:
-    settings = RunSettings(slots=8, groups={"g": 1})
     bench = Bench(
-        task("lane", lane="a"),
-        task("group", group="g"),
+        task("group", group="g", priority=9),
         task("both", lane="a", group="g", priority=5),
         task("other", group="g"),
         lanes=["a"],
-        settings=settings,
     )
-    bench.record(e.AttemptQueued(task="lane", attempt=1, slot=0))
-    bench.record(e.AttemptQueued(task="group", attempt=1, slot=1))
-    assert bench.fill() == []
-    bench.end("group")  # "both" may not have the place: its lane is taken
+    assert bench.fill() == ["group"]
+    bench.record(e.TasksAdded(tasks=(task("lane", lane="a", priority=9),)))
+    assert bench.fill() == ["lane"]
+    bench.end("group")  # "both" may not have the place: by now its lane is taken
     assert bench.fill() == ["other"]
     bench.end("other")
     bench.end("lane")
@@ -286,17 +283,18 @@ def test_a_place_that_came_to_a_task_in_back_off_goes_to_the_next_in_line() -> N
 
 
 def test_one_who_waited_for_a_lane_and_left_it_does_not_keep_others_waiting() -> None:
-    before = [task("r", lane="y", priority=9), task("x", lane="y", priority=5), task("z", lane="y")]
-    bench = Bench(*before, lanes=["y"], settings=RunSettings(slots=2))
-    assert bench.fill() == ["r"]
-    moved = e.PlanRevised(
-        changed=(task("x", priority=5),), added=(task("s", priority=7),), lanes=tuple(bench.state.lanes)
+    bench = Bench(
+        task("h", group="g", priority=9),
+        task("r", lane="y", priority=9),
+        task("x", lane="y", priority=5),
+        task("z", lane="y"),
+        lanes=["y"],
     )
-    bench.record(moved)
-    assert bench.fill() == ["s"]
+    assert bench.fill() == ["h", "r"]
+    moved = task("x", group="g", priority=5)
+    bench.record(e.PlanRevised(changed=(moved,), lanes=tuple(bench.state.lanes)))
+    assert bench.fill() == []
     bench.end("r")
-    assert bench.fill() == ["x"]
-    bench.end("x")
     assert bench.fill() == ["z"]
 
 

@@ -242,3 +242,33 @@ def test_a_missing_file_and_another_kind_of_file_are_refused(tmp_path: Path) -> 
     with pytest.raises(PlanError, match="is a directory"):
         read_plan(tmp_path)
     assert read_plan(tmp_path / "night.toml").tasks[0].id == "a"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"task": [{"id": "a", "run": "x", "id": "b"}]}',
+        '{"task": [{"id": "a", "run": "x"}], "task": []}',
+        '{"task": [{"id": "a", "run": "x", "env": {"A": "1", "A": "2"}}]}',
+        '{"run": {"slots": 1, "slots": 2}, "task": [{"id": "a", "run": "x"}]}',
+        '{"tasks": [{"id": 1, "action": "x", "id": 2}]}',
+        '[{"id": 1, "action": "x", "action": "y"}]',
+    ],
+)
+def test_a_key_that_is_there_twice_is_refused(text: str) -> None:
+    assert "is there twice in one object: " in refusal(text, json=True).message
+    assert refusal('{"task": [{"id": "a", "id": "b"}]}', json=True).message == (
+        "night.json: the key 'id' is there twice in one object: 'a' and 'b'"
+    )
+
+
+def test_large_json_is_not_read_a_second_time_for_that() -> None:
+    from budwood.plans.twins import MOST_BYTES
+
+    text = '{"task": [{"id": "a", "run": "x", "id": "b"}]}' + " " * MOST_BYTES
+    assert [task.id for task in parse_plan(text.encode(), path="night.json", json=True).tasks] == ["b"]
+
+
+def test_huge_numbers_are_no_reason_to_read_it_otherwise() -> None:
+    digits = "9" * 5000
+    assert "is there twice" not in refusal('{"task": [{"id": ' + digits + "}]}", json=True).message

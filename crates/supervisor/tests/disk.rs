@@ -59,10 +59,33 @@ fn a_result_that_cannot_be_written_reaches_the_driver_anyway() {
     let (mut supervisor, mut driver) = run.supervise();
     let result = driver.result_of(&run.start("1", FILL));
     assert_eq!((&result["outcome"], &result["fault"]["kind"]), (&json!("ok"), &json!("disk_full")));
+    // Until the driver says that it has the result, only the supervisor has it, and takes nothing else.
     driver.send(&run.start("2", "true"));
+    assert_eq!(driver.expect("refused")["reason"], "busy");
+    let mut start = run.start("3", "true");
+    start["forget"] = json!([run.dir("1")]);
+    driver.send(&start);
     let message = driver.next().unwrap();
     assert!(message["type"] == "ended" && message["result"]["outcome"] == "fault", "{message}");
     assert!(supervisor.is_running());
+}
+
+#[test]
+fn a_driver_that_leaves_without_having_recorded_it_loses_no_result() {
+    let Some(disk) = SmallDisk::mount("unrecorded") else {
+        return;
+    };
+    let run = Run::at(disk.0.join("r"));
+    let (mut supervisor, mut driver) = run.supervise();
+    driver.result_of(&run.start("1", FILL));
+    drop(driver);
+    let mut new = run.connect(2);
+    assert_eq!(new.hello()["attempt"], "1");
+    assert_eq!(new.expect("ended")["result"]["outcome"], "ok");
+    drop(new);
+    fs::remove_file(run.work().join("big")).unwrap();
+    assert_eq!(supervisor.exit_code(), Some(0));
+    assert_eq!(run.result("1")["outcome"], "ok");
 }
 
 #[test]

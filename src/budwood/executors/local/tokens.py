@@ -44,7 +44,7 @@ class Tokens:
         """Call back whenever somebody on this machine gave a token back; may call too often."""
         if self._watch_fd is None:
             self._watch_fd = _watch_closes(self._folder)
-            # One may have come back between the last look and the watch. Where nothing can be watched, look again later.
+            # One may have come back between the last look and the watch. Where nothing can be watched, look again
             self._loop.later(_RECHECK_S if self._watch_fd is None else 0.0, call)
         if self._watch_fd is None:
             return
