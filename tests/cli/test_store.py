@@ -123,6 +123,24 @@ class TestExportAndImport:
         assert refused.code == 4
         assert "was moved to" in refused.err
 
+    def test_a_run_that_was_moved_is_said_to_be_elsewhere(self, night: Told, there: Path) -> None:
+        for task in ("docs", 7):
+            night.end(task)
+        night.leave()
+        assert call("store", "import", str(store_file(night.root)), cwd=there).code == 0
+        place = store_file(there)
+        for words in (("status",), ("why",), ("why", "night", "site")):
+            ran = call(*words, cwd=night.root)
+            assert f"moved to {place}" in " ".join(ran.out.split())
+            assert ran.err == f"\nhint: budwood status night --store {place}\n"
+        overview = call(cwd=night.root).out
+        assert f"night was moved to {place}" in overview
+        assert "Needs you" not in overview
+        for command in ("resume", "pause", "cancel", "retry"):
+            ran = call(command, "night", cwd=night.root)
+            assert (ran.code, ran.err) == (4, f"error: run night was moved to {place}\n\nhint: use --store {place}\n")
+        assert night.store.requests(night.run) == []
+
     def test_two_stores_in_one_directory_can_exchange_runs(self, over: Told) -> None:
         beside = str(over.root / ".budwood" / "other.db")
         assert call("store", "import", str(store_file(over.root)), "--store", beside, cwd=over.root).code == 0

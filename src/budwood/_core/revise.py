@@ -101,10 +101,6 @@ def _draw_graph(state: RunState) -> None:
     graph = build([task.spec for task in live], state.lanes)
     after, before, rest = dependants(graph.hard), dependants(graph.soft), paths(graph)
     numbers = [task.number for task in live]
-    for task in state.tasks:
-        if task.removed:
-            for edges in (state.hard, state.soft, state.dependants, state.soft_dependants):
-                edges[task.number] = []
     for index, task in enumerate(live):
         number = task.number
         state.hard[number] = [numbers[i] for i in graph.hard[index]]

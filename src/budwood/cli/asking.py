@@ -4,6 +4,7 @@ Knows requests and leases. Must not decide what a request brings about: that is 
 """
 
 import secrets
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,7 +22,7 @@ from budwood.cli.project import find_project, project_of, this_machine
 from budwood.cli.view.quiet import Quiet
 from budwood.engine import Exit
 from budwood.engine.opening import go_on
-from budwood.errors import LeaseHeld, UsageError
+from budwood.errors import LeaseHeld, StoreError, UsageError
 from budwood.settings import Resolved, run_settings
 from budwood.stores import Request, Store
 
@@ -44,7 +45,9 @@ def asked_of(run: str, *, store: str | None, notify: str | None = None) -> Itera
     here = find_project()
     resolved = here.resolve(flags={"store": store, "notify": notify})
     with here.open_store(resolved, create=False) as opened:
-        yield Asked(opened, find_run(opened, run), resolved)
+        row = find_run(opened, run)
+        refuse_moved(opened, row)
+        yield Asked(opened, row, resolved)
 
 
 def ask(
@@ -87,6 +90,13 @@ def tell_answer(asked: Asked, request: Request, *, quiet: bool = False) -> int:
     if not quiet:
         write_err([f"{name}: {request.answer}"])
     return 0
+
+
+def refuse_moved(store: Store, row: RunRow) -> None:
+    """Refuse to ask anything of a run that is driven in another store: nobody here would ever answer."""
+    place = store.moved_to(row.id)
+    if place is not None:
+        raise StoreError(f"run {row.name} was moved to {place}", hint=f"use --store {shlex.quote(place)}")
 
 
 def refuse_unbegun(asked: Asked) -> None:

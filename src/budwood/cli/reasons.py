@@ -37,6 +37,8 @@ class Scene:
     error_of: Callable[[TaskState], AttemptError | None]
     found_of: Callable[[TaskState], Found | None]
     """What an open attempt has come to while nobody drives the run; None while somebody does."""
+    moved_to: str | None = None
+    """The store that the run was moved to; then nothing happens to it here."""
 
 
 _FOUND_WORDS = {
@@ -112,6 +114,8 @@ def held_back(scene: Scene, task: TaskState) -> Reason:
 
 def _run_stopped(scene: Scene) -> Reason | None:
     state = scene.state
+    if scene.moved_to is not None:
+        return Reason(kind="moved", text=f"the run was moved to {scene.moved_to}")
     if state.number == 0:
         begins = "it has not begun; its driver is about to" if scene.driver else NOT_BEGUN
         return Reason(kind="not-begun", text=begins)

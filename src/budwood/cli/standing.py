@@ -91,6 +91,8 @@ def budgets(state: RunState, now_ms: int) -> dict[str, Budget]:
 def way_on(scene: Scene, row: RunRow) -> str | None:
     """Name the command that lets a run go on which does not; None if it goes on or has ended."""
     state = scene.state
+    if scene.moved_to is not None:
+        return f"budwood status {shlex.quote(row.name)} --store {shlex.quote(scene.moved_to)}"
     if row.last_event == 0:
         return begin_command(row) if scene.driver is None else None
     if state.phase is RunPhase.PAUSED or (state.phase not in ENDED_RUN and scene.driver is None):

@@ -143,6 +143,10 @@ class Store(ABC):
         """Let a run that was moved away, and is back, be driven here again."""
 
     @abstractmethod
+    def moved_to(self, run: str) -> str | None:
+        """Say which store a run was moved to, so that it cannot be driven here; None if it can."""
+
+    @abstractmethod
     def holder(self, run: str) -> str | None:
         """Name who drives the run now, or None."""
 

@@ -149,6 +149,10 @@ class MemoryStore(Store):
         with self._world.lock:
             self._held(lease).moved_to = None
 
+    def moved_to(self, run: str) -> str | None:
+        with self._world.lock:
+            return self._run(run).moved_to
+
     def holder(self, run: str) -> str | None:
         with self._world.lock:
             lease = self._run(run).lease

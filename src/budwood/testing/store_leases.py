@@ -184,6 +184,7 @@ class MovingRules(StoreRules):
             assert [row.id for row in each.tasks(RUN)] == ["a"]
             assert len(list(each.read(RUN))) == 1
             assert each.holder(RUN) is None
+            assert each.moved_to(RUN) == "/elsewhere/store.db"
         with pytest.raises(LeaseLost):
             store.append(lease, samples.note(RUN, 1))
         store.release(lease)
@@ -203,4 +204,5 @@ class MovingRules(StoreRules):
         back = other.acquire(RUN, "import", back=True)
         other.readmit(back)
         other.release(back)
+        assert store.moved_to(RUN) is None
         store.append(store.acquire(RUN, "a driver"), samples.note(RUN, 1))

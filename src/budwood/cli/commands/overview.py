@@ -30,24 +30,28 @@ def show_overview() -> None:
         return
     with project.open_store(resolved, create=False) as store:
         rows = store.runs()
+        moved = {row.id: place for row in rows if (place := store.moved_to(row.id)) is not None}
         drivers = {row.id: None if row.phase in ENDED_RUN else store.holder(row.id) for row in rows}
     if not rows:
         click.echo(_BEGIN)
         return
-    needs = [row for row in rows if row.phase not in ENDED_RUN and _needs_you(row, drivers[row.id])]
-    runs = [row for row in rows if row.phase not in ENDED_RUN and row not in needs]
-    ended = [row for row in rows if row.phase in ENDED_RUN][-_ENDED:]
+    needs = [row for row in rows if _needs_you(row, drivers[row.id]) and row.id not in moved]
+    runs = [row for row in rows if row.phase not in ENDED_RUN and row not in needs and row.id not in moved]
+    ended = [row for row in rows if row.phase in ENDED_RUN and row.id not in moved][-_ENDED:]
     _write_needs(needs, drivers)
     for title, some in (("Runs", runs), ("Ended", ended)):
         if some:
             click.echo(bold(title))
             write_runs(some, drivers, indent="  ")
             click.echo()
+    for row in rows:
+        if row.id in moved:
+            click.echo(f"{row.name} was moved to {one_line(moved[row.id])}")
     click.echo(f"budwood status {rows[-1].name} shows one run; budwood --help lists all commands.")
 
 
 def _needs_you(row: RunRow, driver: str | None) -> bool:
-    return driver is None or row.phase is RunPhase.PAUSED
+    return row.phase not in ENDED_RUN and (driver is None or row.phase is RunPhase.PAUSED)
 
 
 def _write_needs(needs: list[RunRow], drivers: dict[str, str | None]) -> None:

@@ -55,7 +55,9 @@ def scene_of(store: Store, row: RunRow) -> Scene:
     """Look at a run: what it has come to, who drives it, what time it is."""
     driver = None if row.phase in ENDED_RUN else store.holder(row.id)
     found = partial(_found, run_dir_of(row)) if driver is None else lambda task: None
-    return Scene(read_state(store, row), driver, now_ms(), partial(last_error, store, row.id), found)
+    return Scene(
+        read_state(store, row), driver, now_ms(), partial(last_error, store, row.id), found, store.moved_to(row.id)
+    )
 
 
 def _found(run_dir: Path, task: TaskState) -> Found | None:
@@ -90,8 +92,9 @@ def _write_head(scene: Scene, row: RunRow) -> None:
     state, now = scene.state, scene.now_ms
     lines = {
         "goal": one_line(row.goal),
+        "moved to": one_line(scene.moved_to or ""),
         "because": NOT_BEGUN if row.last_event == 0 and scene.driver is None else one_line(row.reason),
-        "driver": "" if row.phase in ENDED_RUN else scene.driver or "none",
+        "driver": "" if row.phase in ENDED_RUN or scene.moved_to else scene.driver or "none",
         "tasks": _counts(scene) if row.last_event else "",
         "slots": ""
         if row.phase in ENDED_RUN or row.last_event == 0

@@ -18,13 +18,13 @@ _MARK = b"SQLite format 3\0"
 
 def connect(path: Path, *, create: bool, file_system: str | None = None) -> sqlite3.Connection:
     """Return a connection to a store of this version's schema; without `create`, nothing is made for a missing one."""
-    missing = not path.exists() or path.stat().st_size == 0
-    if missing and not create:
-        raise UsageError(f"there is no store at {path}", hint="budwood run FILE makes one, and so does budwood init")
-    if missing and path.exists() and _was_driven(path):
-        raise damaged(path, "it is empty, and it was not always")
-    refuse_network(path, file_system_of(_existing(path)) if file_system is None else file_system)
     try:
+        missing = _is_missing(path)
+        if missing and not create:
+            raise UsageError(
+                f"there is no store at {path}", hint="budwood run FILE makes one, and so does budwood init"
+            )
+        refuse_network(path, file_system_of(_existing(path)) if file_system is None else file_system)
         if missing:
             path.parent.mkdir(parents=True, exist_ok=True)
         else:
@@ -39,6 +39,15 @@ def connect(path: Path, *, create: bool, file_system: str | None = None) -> sqli
         raise explain(error, path) from error
     except OSError as error:
         raise unwritable(path, error) from error
+
+
+def _is_missing(path: Path) -> bool:
+    """Say whether there is nothing yet; a store that has become empty is damaged, or its runs would all run again."""
+    if path.exists() and path.stat().st_size:
+        return False
+    if path.exists() and _was_driven(path):
+        raise damaged(path, "it is empty, and it was not always")
+    return True
 
 
 def _was_driven(path: Path) -> bool:

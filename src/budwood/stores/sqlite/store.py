@@ -140,6 +140,12 @@ class SqliteStore(Store):
             number = self._database.number_of(lease.run)
             connection.execute("UPDATE lease SET moved_to = ? WHERE run = ?", (moved_to, number))
 
+    def moved_to(self, run: str) -> str | None:
+        with self._database.reading(run) as connection:
+            number = self._database.number_of(run)
+            found = connection.execute("SELECT moved_to FROM lease WHERE run = ?", (number,)).fetchone()[0]
+            return None if found is None else str(found)
+
     def holder(self, run: str) -> str | None:
         with self._database.reading(run) as connection:
             number = self._database.number_of(run)
