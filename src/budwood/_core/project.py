@@ -96,18 +96,10 @@ def _open_row(task: TaskState, attempt: AttemptState) -> AttemptRow:
 def ended_row(task: TaskState, event: AttemptEnded, *, at_ms: int) -> AttemptRow:
     """Describe an attempt that just ended; at once, because the task may have its next one before the commit."""
     assert task.attempt is not None
-    attempt, measure = task.attempt, event.measure
-    return AttemptRow(
-        task=task.number,
-        number=attempt.number,
-        phase=attempt.phase,
-        key=attempt.key,
-        retry=attempt.retry,
-        slot=attempt.slot,
-        queued_at_ms=attempt.queued_at_ms,
-        started_at_ms=attempt.started_at_ms,
+    measure = event.measure
+    return msgspec.structs.replace(
+        _open_row(task, task.attempt),
         finished_at_ms=at_ms,
-        pid=attempt.pid,
         exit_code=event.exit_code,
         signal=event.signal,
         wall_s=measure.wall_s,
