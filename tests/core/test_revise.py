@@ -247,6 +247,21 @@ def test_an_edit_that_was_taken_back_does_not_let_a_task_overtake_what_it_stands
     assert bench.state.task("b").tries == 1
 
 
+def test_an_edit_that_was_taken_back_while_the_new_one_ran_repeats_nothing_and_nobody_overtakes() -> None:
+    bench = Bench(task("a"), task("b", "a", retries=1))
+    bench.fill()
+    bench.end("a")
+    bench.fill()
+    bench.record(e.PlanRevised(changed=(task("a", run="other"),)))
+    assert bench.fill() == ["a"]
+    bench.record(e.PlanRevised(changed=(task("a"),)))
+    bench.end("b", BAD)
+    assert bench.phases() == {"a": "active", "b": "blocked"}
+    bench.end("a", CANCELLED)
+    assert bench.phases() == {"a": "done", "b": "ready"}
+    assert bench.of("a").tries == 1
+
+
 def test_an_edited_plan_takes_a_cancelled_run_up_again() -> None:
     bench = Bench(task("a"), task("b"))
     bench.record(e.AttemptQueued(task="a", attempt=1, slot=0))

@@ -31,7 +31,7 @@ _LOOSE = (
     (re.compile(r"\b\d+(?:\.\d+)? (?:B|kB|MB|GB|TB|MiB)\b"), "<size>"),
     (re.compile(r"(?<!\S)/\S+/"), ""),
     (re.compile(r"\b[0-9a-f]{24}\b"), "<key>"),
-    (re.compile(r"\b(?=[a-z]*\d)[a-z0-9]{10}\b"), "<id>"),
+    (re.compile(r"\b\d[a-z0-9]{9}\b"), "<id>"),
     (re.compile(r"\b(done|failed|skipped|cancelled) \d+/"), r"\1 <n>/"),
     (re.compile(r"\b\d+ (slot|event)s?\b"), r"<n> \1s"),
     (re.compile(r"\b\d{3,}\b"), "<n>"),

@@ -54,7 +54,7 @@ def test_the_readme_lists_the_targets_of_the_makefile() -> None:
 
 
 def test_lines_are_compared_without_what_differs_from_run_to_run() -> None:
-    shown = ["done 1/2  a  2 ms", "done 2/2  b  0.5 s", "night  active  x66je84hrd", "  pid 5822, 3 s ago"]
+    shown = ["done 1/2  a  2 ms", "done 2/2  b  0.5 s", "night  active  366je84hrd", "  pid 5822, 3 s ago"]
     assert differences(shown, [*reversed(shown[:2]), "night active 0j711j96r9", "pid 77, just now"]) == [
         "shown, but not printed: pid <n>, <time>",
         "printed, but not shown: pid 77, <time>",

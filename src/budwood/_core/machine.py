@@ -220,7 +220,8 @@ def _attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands:
         task.phase = TaskPhase.CANCELLED  # it was taken off the counts when the plan lost it
         state.touched.tasks.add(task.number)
     elif attempt.key != task.key:  # the plan was edited while it ran: its result stays readable and counts for nothing
-        _want_again(state, [task])
+        done = task.key in task.completions  # edited there and back: this has been done before
+        _want_again(state, [] if done else [task], restored=[task] if done else [])
     else:
         _judge_task(state, task, event, commands=commands, at_ms=at_ms)
 
