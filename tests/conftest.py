@@ -9,6 +9,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--torture", action="store_true", help="run the repeated-fault tests at full length")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that has a full length, so that `make torture` finds it."""
+    for item in items:
+        if "torture" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.torture)
+
+
 @pytest.fixture
 def torture(request: pytest.FixtureRequest) -> bool:
     """Tell whether fault runs have their full length; otherwise they are a sample."""

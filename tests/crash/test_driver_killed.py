@@ -34,7 +34,6 @@ def _kill_and_resume(root: Path, *, at: int, decisions: bytes) -> bool:
     return died
 
 
-@pytest.mark.torture
 def test_killed_at_every_boundary_it_resumes_to_the_same_decisions(
     tmp_path: Path, undisturbed: tuple[int, bytes], *, torture: bool
 ) -> None:
@@ -45,7 +44,6 @@ def test_killed_at_every_boundary_it_resumes_to_the_same_decisions(
     print(f"\nkilled at {died} of {points} boundaries: 0 lost, 0 counted twice, 0 surviving processes")
 
 
-@pytest.mark.torture
 def test_killed_at_random_times_it_resumes_to_the_same_decisions(
     tmp_path: Path, undisturbed: tuple[int, bytes], *, torture: bool
 ) -> None:

@@ -55,7 +55,6 @@ def _losers(racers: list[Racer]) -> int:
         return racers.index(next(racer for racer in racers if racer.stdout is winner.fileobj))
 
 
-@pytest.mark.torture
 def test_of_eight_processes_exactly_one_drives(tmp_path: Path, racers: list[Racer], *, torture: bool) -> None:
     rounds = 200 if torture else 8
     for number in range(rounds):

@@ -55,7 +55,6 @@ def slow_scene(root: Path) -> Scene:
     return Scene(root, tasks, settings=RunSettings(slots=2, seed=3, backoff_s=0.01, grace_s=0.5))
 
 
-@pytest.mark.torture
 def test_a_killed_supervisor_costs_its_attempt_and_nothing_else(tmp_path: Path, *, torture: bool) -> None:
     plain = tmp_path / "plain"
     plain.mkdir()
@@ -70,6 +69,7 @@ def test_a_killed_supervisor_costs_its_attempt_and_nothing_else(tmp_path: Path, 
         assert killer.killed == 2
         assert scene.decisions() == expected
         check_nothing_lost(scene, abandoned=2)
+    print(f"\n{number + 1} runs with 2 supervisors killed in each: 0 lost, 0 counted twice, 0 surviving processes")
 
 
 def test_a_task_that_kills_its_supervisors_fails_in_the_end(tmp_path: Path) -> None:

@@ -93,6 +93,7 @@ def test_of_eight_processes_that_want_to_drive_one_run_exactly_one_does(path: Pa
     with SqliteStore(path) as store:
         assert len(list(store.read(RUN))) == rounds
         assert store.check() == []
+    print(f"\n{RACERS} processes, {rounds} rounds for one lease: one holder in each")
 
 
 def test_eight_processes_that_make_the_store_at_once_make_one_with_one_run(tmp_path: Path) -> None:
@@ -126,6 +127,7 @@ def test_a_writer_killed_at_any_point_leaves_whole_commits_and_all_that_it_had_c
             assert found in (confirmed, confirmed + 3)
             assert store.runs()[0].last_event == found
             assert store.check() == []
+    print(f"\n{number + 1} writers killed: whole commits only, and all that was confirmed")
 
 
 def test_a_killed_driver_is_succeeded_at_once_and_named_before(path: Path) -> None:
