@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,10 +69,14 @@ class TestLocalExecutor(ExecutorConformance):
     def local(self, tmp_path: Path) -> Iterator[LocalWorld]:
         world = LocalWorld(tmp_path)
         yield world
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 5
         while survivors(world.scene) and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert survivors(world.scene) == []
+        left = survivors(world.scene)
+        if left:  # a test that failed leaves an attempt at its gate
+            mark = f"{world.scene.run_id}:*"
+            subprocess.run([find_binary(), "sweep", "--mark", mark], check=False, stdout=subprocess.DEVNULL)
+        assert left == []
 
     @pytest.fixture
     def world(self, local: LocalWorld) -> ExecutorWorld:

@@ -48,14 +48,21 @@ class RunPaths:
 def make_runtime(root: Path, run_id: str) -> Path:
     """Create the short directory of one run below a root that must belong to this user alone."""
     for path in (root, root / run_id):
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status = path.lstat()
+        status = _make_directory(path)
         if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
             raise ExecutorError(
                 f"{path} does not belong to you alone, so sockets in it are not safe",
                 hint="remove it; if it is another user's, ask them or whoever is root here to",
             )
     return root / run_id
+
+
+def _make_directory(path: Path) -> os.stat_result:
+    while True:
+        with suppress(FileExistsError):
+            path.mkdir(mode=0o700, parents=True)
+        with suppress(FileNotFoundError):  # the last supervisor of an earlier drive removes it when it exits, maybe now
+            return path.lstat()
 
 
 def clear_runtime(paths: RunPaths, slot: int) -> None:
