@@ -25,10 +25,14 @@ def racers() -> Iterator[list[Racer]]:
         subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
         for _ in range(RACERS)
     ]
-    yield started
-    for racer in started:
-        racer.communicate(timeout=30)
-        assert racer.returncode == 0
+    try:
+        yield started
+        for racer in started:
+            racer.communicate(timeout=30)
+            assert racer.returncode == 0
+    finally:
+        for racer in started:
+            racer.kill()
 
 
 def _pipe(stream: IO[str] | None) -> IO[str]:

@@ -4,7 +4,9 @@ Never blocks the driver's loop: what the socket does not take at once is kept an
 and the wire; must not know what the messages mean.
 """
 
+import os
 import socket
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,7 +27,7 @@ class Link:
         self._sock = sock
         self._loop: Loop | None = None
         self._incoming = came
-        self._outgoing = bytearray()
+        self._outgoing: deque[tuple[bytes, list[int]]] = deque()
         self._on_message: Callable[[FromSupervisor], None] | None = None
         self._on_gone: Callable[[], None] | None = None
 
@@ -40,21 +42,28 @@ class Link:
     def send(self, message: ToSupervisor, *, fds: Sequence[int] = ()) -> None:
         """Send a message, now or as soon as there is room; descriptors travel with its first byte."""
         line = encode(message)
-        if self._outgoing:
-            self._outgoing += line
+        sent = 0 if self._outgoing else self._send(line, fds)
+        if sent == len(line):
             return
+        # The caller closes its descriptors; what has not left yet needs copies.
+        copies = [os.dup(fd) for fd in fds] if sent == 0 else []
+        self._outgoing.append((line[sent:], copies))
+        self._watch()
+
+    def _send(self, data: bytes, fds: Sequence[int]) -> int:
         try:
-            sent = socket.send_fds(self._sock, [line], fds) if fds else self._sock.send(line)
+            return socket.send_fds(self._sock, [data], fds) if fds else self._sock.send(data)
         except BlockingIOError:
-            sent = 0
+            return 0
         except OSError:
-            return  # the other end is gone; the loop is about to see that and to settle what was open
-        if sent < len(line):
-            self._outgoing += line[sent:]
-            self._watch()
+            return len(data)  # the other end is gone; the loop is about to see that and to settle what was open
 
     def close(self) -> None:
         """Hang up."""
+        for _, fds in self._outgoing:
+            for fd in fds:
+                os.close(fd)
+        self._outgoing.clear()
         if self._loop is not None and self._sock.fileno() >= 0:
             self._loop.forget(self._sock.fileno())
         self._sock.close()
@@ -64,14 +73,17 @@ class Link:
         self._loop.watch(self._sock.fileno(), self._readable, on_writable=self._writable if self._outgoing else None)
 
     def _writable(self) -> None:
-        try:
-            del self._outgoing[: self._sock.send(self._outgoing)]
-        except BlockingIOError:
-            return
-        except OSError:
-            self._outgoing.clear()
-        if not self._outgoing:
-            self._watch()
+        while self._outgoing:
+            data, fds = self._outgoing[0]
+            sent = self._send(data, fds)
+            if sent == 0:
+                return
+            for fd in fds:
+                os.close(fd)
+            self._outgoing[0] = (data[sent:], [])
+            if sent == len(data):
+                self._outgoing.popleft()
+        self._watch()
 
     def _readable(self) -> None:
         try:
