@@ -4,7 +4,10 @@ import os
 import re
 import signal
 
+import pytest
 from tests.cli.world import HELD, Budwood, task, wait_for
+
+pytestmark = pytest.mark.slow
 
 
 def test_it_returns_when_the_run_is_under_way_and_says_what_to_do(budwood: Budwood) -> None:

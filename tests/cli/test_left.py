@@ -13,6 +13,8 @@ from budwood._core.rows import AttemptRow
 from budwood.cli.found import Found, look_for
 from budwood.stores import open_store
 
+pytestmark = pytest.mark.slow
+
 
 def found_in(cwd: Path) -> list[object]:
     """Ask `status` what it found of each open attempt."""

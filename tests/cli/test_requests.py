@@ -2,9 +2,12 @@
 
 import signal
 
+import pytest
 from tests.cli.world import HELD, Budwood, send, task, wait_for
 
 from budwood._core.model import TaskPhase
+
+pytestmark = pytest.mark.slow
 
 
 def killed(budwood: Budwood, *began: str) -> None:

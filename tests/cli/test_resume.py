@@ -2,9 +2,12 @@
 
 import signal
 
+import pytest
 from tests.cli.world import HELD, Budwood, send, task, wait_for
 
 from budwood._core.events import RunAccounted
+
+pytestmark = pytest.mark.slow
 
 
 def test_attempts_that_survived_a_killed_driver_are_adopted(budwood: Budwood) -> None:

@@ -11,6 +11,8 @@ from tests.support.told import Told
 
 from budwood._core.model import TaskPhase
 
+pytestmark = pytest.mark.slow
+
 
 def shell(budwood: Budwood, command: str, *, cwd: Path | None = None) -> "subprocess.CompletedProcess[str]":
     """Give a command line to a shell, `budwood` in it being the program."""

@@ -3,6 +3,7 @@
 import io
 import re
 
+import pytest
 from tests.cli.world import HELD, Budwood, task
 
 from budwood._core.events import AttemptEnded, AttemptQueued, AttemptStarted, Recorded
@@ -10,6 +11,8 @@ from budwood._core.model import AttemptPhase, Measure, TaskPhase
 from budwood.cli.view.feed import News
 from budwood.cli.view.live import picture
 from budwood.cli.view.summary import Summary
+
+pytestmark = pytest.mark.slow
 
 GOLDEN = """\
 plan: 6 tasks, 1 slot
