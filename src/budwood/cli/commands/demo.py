@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -38,6 +39,8 @@ def command() -> int:
             _say(f"\nwhat there is to look at is kept in {folder}")
     if holds:
         _say(f"\nThat took {span(time.monotonic() - began_s)}. Next:")
+        if shutil.which("budwood") is None:  # as after `make demo`
+            _say(f'  export PATH="{Path(sys.argv[0]).absolute().parent}:$PATH"')
         _say("  budwood init hello && cd hello   makes a project with a plan to try")
         _say("  budwood run plan.toml            runs it; stop it with Ctrl-C, run it again")
         _say("  budwood status                   shows what runs, what ended, what needs you")
