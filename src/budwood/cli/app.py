@@ -117,7 +117,7 @@ def _run() -> int:
     if platform == "win32":
         return _tell("budwood needs a POSIX system", "on Windows, install and run it inside WSL", 2)
     try:
-        code = app.main(standalone_mode=False)
+        code = app.main(prog_name="budwood", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except BudwoodError as error:

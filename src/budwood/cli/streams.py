@@ -23,6 +23,8 @@ class _Output(io.FileIO):
             return super().write(data)
         except OSError as error:
             error.filename = OUTPUT
+            if isinstance(error, BrokenPipeError):
+                error.errno = 0  # click would know it by its number, and leave with exit code 1 before we can
             raise
 
 
