@@ -86,7 +86,7 @@ class Stage:
             for recorded in events:
                 on(recorded.event, state)
 
-        created = RunCreated(run=RUN, name="night", settings=self.settings, source="plan", cwd="/work")
+        created = RunCreated(run=RUN, name="night", settings=self.settings, source="plan", cwd="/project")
         begin, resume = begin_run(created, self.tasks, self.lanes), opening or go_on()
         with store or MemoryStore(self.world) as opened:
             self.driver = Driver(

@@ -53,7 +53,7 @@ def test_an_attempt_gets_its_command_place_and_names() -> None:
     stage.drive()
     [work] = stage.machine.works
     assert work.steps[0].argv == ("ok",)
-    assert work.cwd == work.env["BUDWOOD_WORKSPACE"] == "/work"
+    assert work.cwd == work.env["BUDWOOD_WORKSPACE"] == "/project"
     assert (work.env["BUDWOOD_RUN"], work.env["BUDWOOD_TASK"], work.env["BUDWOOD_ATTEMPT"]) == ("night", "a", "1")
     assert work.env["CUDA_VISIBLE_DEVICES"] == ""
     assert (work.grace_s, work.output_bytes, work.contain) == (2.5, 99, "namespace")
