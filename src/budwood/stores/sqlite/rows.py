@@ -135,7 +135,7 @@ def run_rows(found: Iterable[Sequence[Value]]) -> list[RunRow]:
     for values in found:
         fields = dict(zip(_RUN_FIELDS, values, strict=True))
         fields["phase"] = _phase(_RUN_PHASES, fields.pop("state"), f"run {fields['id']!r}")
-        rows.append(RunRow(**fields))  # type: ignore[arg-type]
+        rows.append(RunRow(**fields))  # type: ignore[arg-type]  # STRICT tables hold the columns to their types
     return rows
 
 
@@ -146,7 +146,7 @@ def task_rows(found: Iterable[Sequence[Value]]) -> list[TaskRow]:
         fields = dict(zip(_TASK_FIELDS, values, strict=True))
         fields["phase"] = _phase(_TASK_PHASES, fields.pop("state"), f"task {fields['id']!r}")
         fields["removed"] = bool(fields["removed"])
-        rows.append(TaskRow(**fields))  # type: ignore[arg-type]
+        rows.append(TaskRow(**fields))  # type: ignore[arg-type]  # as above
     return rows
 
 
@@ -160,7 +160,7 @@ def attempt_rows(found: Iterable[Sequence[Value]]) -> list[AttemptRow]:
             _ATTEMPT_PHASES, fields.pop("state"), f"attempt {fields['number']!r} of task {fields['task']!r}"
         )
         why = msgspec.json.decode(error, type=AttemptError) if isinstance(error, str) else None
-        rows.append(AttemptRow(**fields, error=why))  # type: ignore[arg-type]
+        rows.append(AttemptRow(**fields, error=why))  # type: ignore[arg-type]  # as above
     return rows
 
 
