@@ -55,7 +55,7 @@ test: $(VENV)/.ready ## Run all tests (at most 15 minutes)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 quick: $(VENV)/.ready ## Run the quick tests (under a minute, downloads nothing)
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not crash and not torture and not wheel"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not crash and not postgres and not torture and not wheel"
 
 torture: $(VENV)/.ready ## Run the fault tests at full length (long)
 	$(BIN)/python -m pytest -n 0 -s --timeout 7200 --torture -m torture

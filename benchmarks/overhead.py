@@ -1,11 +1,13 @@
 """What budwood costs per task, beside ninja, GNU make and a bare loop, in the same run.
 
     .venv/bin/python benchmarks/overhead.py [--rounds 7] [--only noop,layers,sleeps,chains] [--json FILE]
+                                            [--store sqlite|postgresql]
 
 Every tool runs every workload in turn, round after round, so that a noisy minute hits all of them; the figures are
 medians, and ratios of medians. Start-up (a run of one task) is measured in the same rounds and taken off where it
 says so. budwood runs as shipped: its installed command, SQLite with full durability, one supervisor per slot, a fresh
-store each time.
+store each time. With --store postgresql, it runs on a server that is started for this, which syncs every commit, and
+beside two task queues on the same server where the work has no dependencies, which they do not know.
 """
 
 import argparse
@@ -21,6 +23,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.growth_stores import Place, PostgresStores, SqliteStores, Stores  # noqa: E402
 
 BIN = Path(sys.executable).parent
 
@@ -89,15 +96,15 @@ def chains() -> Workload:
     )
 
 
-def run_budwood(work: Workload, folder: Path) -> list[str]:
+def run_budwood(work: Workload, folder: Path, place: Place) -> list[str]:
     """Write a plan; return the command."""
     tasks = [{"id": n, "run": command, "after": work.after[n]} for n, command in enumerate(work.commands)]
     (folder / "plan.json").write_text(json.dumps({"run": {"slots": work.slots}, "task": tasks}))
     (folder / "budwood.toml").touch()
-    return [str(BIN / "budwood"), "run", "plan.json"]
+    return [str(BIN / "budwood"), "run", "plan.json", *place.flags]
 
 
-def run_ninja(work: Workload, folder: Path) -> list[str]:
+def run_ninja(work: Workload, folder: Path, _: Place) -> list[str]:
     """Write build.ninja; return the command."""
     lines = ["rule run", "  command = $cmd"]
     for n, command in enumerate(work.commands):
@@ -106,7 +113,7 @@ def run_ninja(work: Workload, folder: Path) -> list[str]:
     return [shutil.which("ninja", path=str(BIN)) or "ninja", "-j", str(work.slots)]
 
 
-def run_make(work: Workload, folder: Path) -> list[str]:
+def run_make(work: Workload, folder: Path, _: Place) -> list[str]:
     """Write a Makefile; return the command. The colon makes make use a shell for each command, as the others do."""
     names = [f"t{n}" for n in range(len(work.commands))]
     lines = [f".PHONY: all {' '.join(names)}", f"all: {' '.join(names)}"]
@@ -116,25 +123,53 @@ def run_make(work: Workload, folder: Path) -> list[str]:
     return ["make", "-s", f"-j{work.slots}"]
 
 
-def run_loop(work: Workload, folder: Path) -> list[str]:
+def run_loop(work: Workload, folder: Path, _: Place) -> list[str]:
     """Return a bare posix_spawn loop in Python: no graph file, no durability, no isolation."""
     (folder / "loop.json").write_text(json.dumps([work.slots, work.commands, work.after]))
     return [sys.executable, str(Path(__file__).with_name("bare_loop.py")), "loop.json"]
 
 
-TOOLS: dict[str, Callable[[Workload, Path], list[str]]] = {
+def run_queue(name: str) -> Callable[[Workload, Path, Place], list[str]]:
+    """Return what runs a task queue on the same server."""
+
+    def run(work: Workload, folder: Path, place: Place) -> list[str]:
+        (folder / "commands.json").write_text(json.dumps(work.commands))
+        _, url = place.flags
+        return [sys.executable, str(ROOT / "benchmarks/queue_peers.py"), name, url, str(work.slots), "commands.json"]
+
+    return run
+
+
+TOOLS: dict[str, Callable[[Workload, Path, Place], list[str]]] = {
     "budwood": run_budwood,
     "ninja": run_ninja,
     "make": run_make,
     "bare loop": run_loop,
+    "procrastinate": run_queue("procrastinate"),
+    "dbos": run_queue("dbos"),
 }
+QUEUES = ("procrastinate", "dbos")
 
 
-def time_once(tool: str, work: Workload) -> tuple[float, int]:
+def tools_for(work: Workload, stores: Stores) -> list[str]:
+    """List who can do this work: queues need a database, and tasks that wait for nothing, not even for time.
+
+    (The start-up of one of them varies by more than a second, which the cost of a thousand tasks stands out from.)
+    """
+    with_queues = isinstance(stores, PostgresStores) and not any(work.after) and not work.ideal_s
+    return [tool for tool in TOOLS if with_queues or tool not in QUEUES]
+
+
+def time_once(tool: str, work: Workload, stores: Stores) -> tuple[float, int]:
     """Run one tool on one workload in a fresh directory; return seconds and the peak memory of its processes in KiB."""
+    with stores.fresh() as place:
+        return _time_once(tool, work, place)
+
+
+def _time_once(tool: str, work: Workload, place: Place) -> tuple[float, int]:
     folder = Path(tempfile.mkdtemp(prefix="budwood-bench-"))
     try:
-        command = TOOLS[tool](work, folder)
+        command = TOOLS[tool](work, folder, place)
         begin = time.perf_counter()
         process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         assert process.stderr is not None
@@ -149,26 +184,27 @@ def time_once(tool: str, work: Workload) -> tuple[float, int]:
         shutil.rmtree(folder)
 
 
-def time_to_first_task() -> float:
+def time_to_first_task(stores: Stores) -> float:
     """Return how long after its start `budwood run` has its first task running."""
     folder = Path(tempfile.mkdtemp(prefix="budwood-bench-"))
     try:
         work = Workload("first task", 2, ["date +%s.%N > first"], [[]])
-        command = run_budwood(work, folder)
-        begin = time.time()
-        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        with stores.fresh() as place:
+            command = run_budwood(work, folder, place)
+            begin = time.time()
+            subprocess.run(command, cwd=folder, check=True, capture_output=True)
         return float((folder / "first").read_text()) - begin
     finally:
         shutil.rmtree(folder)
 
 
-def measure(work: Workload, rounds: int) -> tuple[Timings, Timings, int]:
+def measure(work: Workload, rounds: int, stores: Stores) -> tuple[Timings, Timings, int]:
     """Run all tools in turn, and their start-up beside them; return both and budwood's peak memory."""
     whole, start, memory = Timings(), Timings(), 0
     for _ in range(rounds):
-        for tool in TOOLS:
-            start.add(tool, time_once(tool, one_task())[0])
-            seconds, peak = time_once(tool, work)
+        for tool in tools_for(work, stores):
+            start.add(tool, time_once(tool, one_task(), stores)[0])
+            seconds, peak = time_once(tool, work, stores)
             whole.add(tool, seconds)
             memory = max(memory, peak) if tool == "budwood" else memory
     return whole, start, memory
@@ -180,14 +216,14 @@ def report(work: Workload, whole: Timings, start: Timings) -> dict[str, object]:
     rows: dict[str, object] = {}
     tasks = len(work.commands)
     base = whole.median("ninja") - start.median("ninja")
-    for tool in TOOLS:
+    for tool in whole.by_tool:
         net = whole.median(tool) - start.median(tool)
         if work.ideal_s:
             over = (net / work.ideal_s - 1) * 100
-            print(f"  {tool:10} {net:7.3f} s   {over:+5.1f} % of the ideal {work.ideal_s:.3f} s")
+            print(f"  {tool:13} {net:7.3f} s   {over:+5.1f} % of the ideal {work.ideal_s:.3f} s")
             rows[tool] = {"seconds": net, "over_ideal_percent": over}
         else:
-            print(f"  {tool:10} {net / tasks * 1000:7.3f} ms per task   {net / base:5.2f} x ninja")
+            print(f"  {tool:13} {net / tasks * 1000:7.3f} ms per task   {net / base:5.2f} x ninja")
             rows[tool] = {"ms_per_task": net / tasks * 1000, "times_ninja": net / base}
     return rows
 
@@ -198,21 +234,30 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="noop,layers,sleeps,chains")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite")
     given = parser.parse_args()
+    with SqliteStores() if given.store == "sqlite" else PostgresStores() as stores:
+        found = measure_all(given.only.split(","), given.rounds, stores)
+    if given.json:
+        given.json.write_text(json.dumps(found, indent=2) + "\n")
+
+
+def measure_all(names: list[str], rounds: int, stores: Stores) -> dict[str, object]:
+    """Measure and print; return every figure."""
     makers = {"noop": no_ops, "layers": layers, "sleeps": sleeps, "chains": chains}
     found: dict[str, object] = {}
-    for name in given.only.split(","):
+    print(f"budwood on {stores.title}")
+    for name in names:
         work = makers[name]()
-        whole, start, memory = measure(work, given.rounds)
+        whole, start, memory = measure(work, rounds, stores)
         found[name] = report(work, whole, start)
         if name == "noop":
             print(f"  peak memory of the driver: {memory / 1024:.0f} MB")
             found["driver_mb"] = memory / 1024
-    first = statistics.median(time_to_first_task() for _ in range(given.rounds))
+    first = statistics.median(time_to_first_task(stores) for _ in range(rounds))
     print(f"\nfrom the start of `budwood run` to its first task: {first:.3f} s")
     found["first_task_s"] = first
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=2) + "\n")
+    return found
 
 
 if __name__ == "__main__":

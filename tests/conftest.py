@@ -1,8 +1,14 @@
 """What every suite shares: `--torture`, and asserts of shipped suites that explain themselves."""
 
+import os
+
 import pytest
 
+for _name in [name for name in os.environ if name == "DATABASE_URL" or name.startswith("PG")]:
+    del os.environ[_name]  # a developer's own database is none of ours
+
 pytest.register_assert_rewrite("budwood.testing")
+pytest_plugins = ["tests.support.postgres"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

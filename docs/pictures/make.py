@@ -19,10 +19,10 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 from budwood.cli.drive import Drive
-from budwood.cli.planned import fresh_run_id, read_planned
 from budwood.cli.view import News, Summary, View
 from budwood.cli.view import live as live_view
 from budwood.cli.view.lines import Line, lines_of
+from budwood.project.planned import fresh_run_id, read_planned
 
 WIDTH, HEIGHT = 84, 24
 KILLED_AT, SHOWN_AT = 6, 13

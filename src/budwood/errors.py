@@ -14,6 +14,7 @@ BudwoodError
 │   ├── StoreTooNew       written by a newer budwood                     exit 2
 │   └── StoreUnwritable   read-only, full, or on a network file system
 ├── ExecutorError         attempts cannot be run on this machine         exit 4
+├── TaskFailed            a task whose result is wanted has none
 └── InternalError         our bug                                        exit 70
     ├── IllegalTransition a state change that the table does not allow; carries the story
     └── UnknownEvent      an event or state that this version does not know
@@ -133,6 +134,20 @@ class ExecutorError(BudwoodError):
 
     code = "executor"
     exit_code = 4
+
+
+class TaskFailed(BudwoodError):
+    """A task whose result is wanted has none: it failed, was skipped or was cancelled."""
+
+    code = "task-failed"
+
+    def __init__(self, message: str, *, task: str | int, traceback: str = "", hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.task = task
+        self.traceback = traceback
+        """Of the function, as the interpreter that called it wrote it; empty where there is none."""
+        if traceback:
+            self.add_note(traceback)
 
 
 class InternalError(BudwoodError):

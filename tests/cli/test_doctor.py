@@ -8,8 +8,8 @@ from tests.support.told import Told
 
 from budwood.cli import checkup
 from budwood.cli.containment import Probe, containment, kills_user_processes
-from budwood.cli.project import find_project
 from budwood.errors import ExecutorError
+from budwood.project.place import find_project
 
 NAMES = ["system", "python", "supervisor", "sh", "git", "store", "sockets", "disk"]
 MORE = ["processes", "namespaces", "memory", "logout", "open files", "inotify"]

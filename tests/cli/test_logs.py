@@ -78,16 +78,6 @@ def test_an_attempt_that_is_not_there_is_an_error(nasty: Path) -> None:
     assert call("logs", "--attempt", "1", cwd=nasty).code == 2
 
 
-def test_logs_can_be_written_to_files(over: Told, tmp_path: Path) -> None:
-    ran = call("logs", "--export", str(tmp_path / "out"), cwd=over.root)
-    assert ran.err == f"3 logs written to {tmp_path / 'out'}\n"
-    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {
-        "0.1-build.log": b"compiling\nall built\n",
-        "1.1-test.log": b"try 101\n1 failed\n",
-        "1.2-test.log": b"try 102\n1 failed\n",
-    }
-
-
 def drive_in_background(scene: Scene) -> threading.Thread:
     """Drive a scene beside the test."""
     thread = threading.Thread(target=scene.drive)
@@ -119,17 +109,20 @@ def test_a_running_attempt_is_read_from_its_directory_and_followed_to_its_end(tm
 
 def test_all_attempts_can_be_followed_at_once_until_the_run_rests(tmp_path: Path) -> None:
     tasks = [
-        TaskSpec(id="first", run="touch begun; while ! [ -e go ]; do sleep 0.02; done; echo one; printf two"),
+        TaskSpec(
+            id="first", run="echo zero; touch begun; while ! [ -e go ]; do sleep 0.02; done; echo one; printf two"
+        ),
         TaskSpec(id="second", run="echo three", after=("first",)),
     ]
     driving = drive_in_background(Scene(tmp_path, tasks))
     wait_for(tmp_path / "begun")
     argv = [sys.executable, "-m", "budwood", "logs", "-f"]
     with subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE) as process:
-        threading.Event().wait(0.5)  # it follows what begins from now on
+        assert process.stdout is not None
+        first = process.stdout.readline()  # from now on it follows
         (tmp_path / "go").touch()
         out, _ = process.communicate(timeout=30)
-    assert out.decode().splitlines() == ["first  | one", "first  | two", "second | three"]
+    assert (first + out).decode().splitlines() == ["first  | zero", "first  | one", "first  | two", "second | three"]
     driving.join()
 
 

@@ -13,8 +13,8 @@ from tests.support.program import call
 from tests.support.told import Told, ended
 from tests.support.unprivileged import needs_root, run_as_nobody
 
-from budwood.cli.project import make_state_dir
 from budwood.errors import StoreUnwritable
+from budwood.project.place import make_state_dir
 
 without_rights = pytest.mark.skipif(os.geteuid() == 0, reason="rights do not apply to root; the last test runs this")
 
@@ -64,7 +64,7 @@ def test_a_home_that_may_not_be_entered_has_no_settings(
 ) -> None:
     (there / "budwood").mkdir()
     (there / "budwood" / "budwood.toml").write_text("[run]\nslots = 3\n")
-    monkeypatch.setattr("budwood.cli.project.user_file", lambda: there / "budwood" / "budwood.toml")
+    monkeypatch.setattr("budwood.project.place.user_file", lambda: there / "budwood" / "budwood.toml")
     assert call("config", "show", cwd=tmp_path).out.count("\nslots") == 1
     there.chmod(0)
     ran = call("config", "show", "--origin", cwd=tmp_path)
@@ -79,7 +79,7 @@ def test_a_settings_file_that_is_there_and_cannot_be_read_is_an_error(
 ) -> None:
     file = tmp_path / "mine.toml"
     file.touch(mode=0)
-    monkeypatch.setattr("budwood.cli.project.user_file", lambda: file)
+    monkeypatch.setattr("budwood.project.place.user_file", lambda: file)
     ran = call("config", "show", cwd=tmp_path)
     assert (ran.code, ran.err) == (2, f"error: {file} cannot be read: Permission denied\n")
 

@@ -123,3 +123,31 @@ def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     ran = call("plan", "check", "nothing.toml", cwd=tmp_path)
     assert ran.code == 2
     assert "nothing.toml" in ran.err
+
+
+CLIMB = "import budwood\nclass Climb(budwood.Strategy):\n    ask = tell = lambda *given: ()\n"
+
+
+@pytest.mark.parametrize("command", ["show", "check"])
+def test_of_a_strategy_it_is_said_that_tasks_are_asked_for(tmp_path: Path, command: str) -> None:
+    (tmp_path / "climb_of_plans.py").write_text(CLIMB)
+    (tmp_path / "budwood.toml").write_text("")
+    write(tmp_path, '[run]\nstrategy = "climb_of_plans:Climb"\n')
+    ran = call("plan", command, str(tmp_path / "plan.toml"), cwd=Path("/"))  # the plan's project, as when it is run
+    assert (ran.code, ran.err) == (0, "")
+    assert "tasks are asked of climb_of_plans:Climb while it runs" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[run]\nstrategy = "nobody_has_it:Climb"\n', "the strategy nobody_has_it:Climb cannot be imported"),
+        ('[run]\nstrategy = "climb_of_plans:Climb"\noptions = { steps = 3 }\n', "takes no arguments"),
+        ('[run]\npython = "no/such/python"\n[[task]]\nid = 1\nfunction = "a:b"\n', "python is 'no/such/python'"),
+    ],
+)
+def test_check_refuses_what_run_refuses(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "climb_of_plans.py").write_text(CLIMB)
+    ran = call("plan", "check", write(tmp_path, text), cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert said in ran.err

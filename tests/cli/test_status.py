@@ -13,6 +13,7 @@ from tests.support.told import Told
 
 from budwood._core.events import RunEnded, RunPaused
 from budwood._core.model import TaskSpec
+from budwood.stores import Store
 
 
 def test_a_run_fits_on_one_screen(night: Told, now: int, terminal: None) -> None:
@@ -150,7 +151,13 @@ class TestWatch:
             lambda: told.tell(RunEnded()),
             lambda: None,
         ]
-        monkeypatch.setattr("budwood.cli.commands.watch.sleep", lambda seconds: steps.pop(0)())
+
+        def wait(_: Store, run: str, *, after: int, timeout_s: float) -> bool:
+            steps.pop(0)()
+            return True
+
+        monkeypatch.setattr("budwood.stores.base.Store.wait", wait)
+        monkeypatch.setattr("budwood.cli.commands.watch.sleep", lambda seconds: None)
         ran = call("watch", cwd=tmp_path)
         assert ran.code == 0
         assert [line.split()[:3] for line in ran.err.splitlines()[:2]] == [

@@ -13,6 +13,8 @@ from budwood.cli.sentences import sentence
 EVERY: tuple[e.Event, ...] = (
     e.RunCreated(run="r", name="night", settings=RunSettings(), made_by="0.1.0"),
     e.TasksAdded(tasks=(TaskSpec(id=1, run="a"), TaskSpec(id=2, run="b")), more=True),
+    e.AskingEnded(asks=2),
+    e.WindowFull(ask=3, task="a"),
     e.PlanRevised(added=(TaskSpec(id="x"),), changed=(TaskSpec(id="y"),), removed=("z",)),
     e.SettingsChanged(settings=RunSettings(slots=9), changed=("slots",)),
     e.DriverStarted(driver="pid 1", fence=3),
@@ -53,6 +55,8 @@ def test_every_kind_of_event_has_a_sentence() -> None:
     assert [sentence(event) for event in EVERY] == [
         "run night was created by budwood 0.1.0",
         "2 tasks added: 1, 2, more to come",
+        "the strategy wants no more tasks, after 2 answers",
+        "slots wait: answer 3 of the strategy needs the end of a",
         "the plan was edited: added x, changed y, removed z",
         "settings changed: slots is now 9",
         "pid 1 began to drive (fence 3)",

@@ -68,6 +68,8 @@ READERS = (
     "why",
     "logs",
     "ls --json",
+    "export --csv",
+    "export --jsonl",
     "config show",
 )
 

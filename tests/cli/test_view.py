@@ -8,9 +8,9 @@ from tests.cli.world import HELD, Budwood, task
 
 from budwood._core.events import AttemptEnded, AttemptQueued, AttemptStarted, Recorded
 from budwood._core.model import AttemptPhase, Measure, TaskPhase
-from budwood.cli.view.feed import News
 from budwood.cli.view.live import picture
-from budwood.cli.view.summary import Summary
+from budwood.project.feed import News
+from budwood.project.summary import Summary
 
 pytestmark = pytest.mark.slow
 

@@ -21,6 +21,8 @@ SPEC = TaskSpec(id=7, run=("echo", "ü\0"), after=("a", 8), prefer_after=(9,), e
 EVENTS: list[e.Event] = [
     e.RunCreated(run="abc", name="night", settings=RunSettings(goal="∞", groups={"g": 2}, gpus=("0",)), cwd="/a b"),
     e.TasksAdded(tasks=(SPEC, TaskSpec(id="b", run="true")), lanes=(LaneSpec(id="x", after=(3,)),), more=True),
+    e.AskingEnded(asks=3),
+    e.WindowFull(ask=3, task="a"),
     e.PlanRevised(added=(SPEC,), changed=(TaskSpec(id="c", run="c"),), removed=("d", 5), lanes=(LaneSpec(id=1),)),
     e.SettingsChanged(settings=RunSettings(slots=3), changed=("slots",)),
     e.DriverStarted(driver="pid 7 on host", fence=3),
@@ -42,6 +44,7 @@ EVENTS: list[e.Event] = [
         backoff_s=1.5,
         usage=Usage(cost_usd=0.5, tokens=7),
         measure=Measure(wall_s=1.0, survivors=("7 x",)),
+        result=msgspec.Raw(b'{"score":[1.5]}'),
     ),
     e.TasksSkipped(tasks=("b", 3), because=0),
     e.TasksCancelled(tasks=("b",), whole_run=True),
@@ -56,6 +59,7 @@ EVENTS: list[e.Event] = [
 ]
 ABOUT: dict[str, tuple[object, ...]] = {
     "tasks_added": (7, "b"),
+    "window_full": ("a",),
     "plan_revised": (7, "c", "d", 5),
     "attempt_queued": (7,),
     "attempt_started": ("a",),

@@ -4,14 +4,14 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from tests.core.bench import BAD, CANCELLED, LOST, Bench, bad, task
+from tests.core.bench import BAD, CANCELLED, LOST, OK, Bench, bad, task
 
 from budwood._core import events as e
-from budwood._core.model import RunSettings
+from budwood._core.model import AttemptPhase, RunPhase, RunSettings
 from budwood._core.project import take_rows
 from budwood._core.replay import fold, fold_rows, story, story_lines
 from budwood._core.state import RunState
-from budwood.errors import UnknownEvent
+from budwood.errors import IllegalTransition, UnknownEvent
 
 
 def plain(state: RunState) -> dict[str, Any]:
@@ -130,3 +130,56 @@ def test_story_lines_are_short_and_the_newest_come_last() -> None:
 def test_without_an_id_the_story_is_the_runs_own() -> None:
     told = [line.split()[1] for line in story_lines(Bench(task("a")).events(), ())]
     assert told == ["run_created", "driver_started"]
+
+
+def test_a_fold_leaves_no_rows_to_be_written_again() -> None:
+    state = eventful().refold()
+    rows = take_rows(state)
+    assert (rows.tasks, rows.attempts, rows.dependencies, rows.gone_dependencies) == ((), (), (), ())
+
+
+def long_log() -> list[e.Recorded]:
+    """A run whose last event is illegal, with 1,500 others between that and the last one about the same task."""
+    bench = Bench(task("a"), task("b"))
+    bench.fill()
+    bench.end("a")
+    for _ in range(1_500):
+        bench.record(e.DriverSeen())
+    wrong = e.AttemptEnded(task="a", attempt=1, phase=AttemptPhase.SUCCEEDED)
+    return [*bench.events(), e.Recorded(bench.state.number + 1, bench.now_ms, wrong)]
+
+
+def test_the_story_of_an_illegal_event_goes_back_as_far_as_the_events_can_be_read_again() -> None:
+    events = long_log()
+    with pytest.raises(IllegalTransition) as caught:
+        fold(iter(events), again=lambda: events)
+    assert [line.split()[1] for line in caught.value.story] == [
+        "tasks_added",
+        "attempt_queued",
+        "attempt_ended",
+        "attempt_ended",
+    ]
+
+
+def test_without_them_it_has_the_last_events() -> None:
+    with pytest.raises(IllegalTransition) as caught:
+        fold(iter(long_log()))
+    assert [line.split()[1] for line in caught.value.story] == ["attempt_ended"]
+
+
+def test_rows_of_thousands_of_events_are_those_of_one_commit() -> None:
+    bench = Bench(*(task(n, *([n - 1] if n % 7 else []), retries=1) for n in range(400)))
+    while started := bench.fill():
+        for name in started:
+            bench.begin(name)
+            bench.end(name, bad("io") if name == 13 and bench.of(13).attempts == 1 else OK)
+        bench.rest()
+        if bench.state.phase is RunPhase.PAUSED:
+            bench.record(e.RunResumed())
+    rows, everything = fold_rows(bench.events()), take_rows(bench.state)
+    assert len(bench.log) > 1_000
+    assert rows.tasks == everything.tasks
+    assert {(row.task, row.number): row for row in rows.attempts} == {
+        (row.task, row.number): row for row in everything.attempts
+    }
+    assert rows.dependencies == tuple(sorted(everything.dependencies, key=lambda row: (row.task, row.needs)))

@@ -343,3 +343,51 @@ def test_nothing_starts_when_the_time_is_over() -> None:
     bench.now_ms += 1
     bench.end("a")
     assert bench.fill() == []
+
+
+def test_of_many_that_wait_for_the_machine_only_the_first_is_looked_at_when_some_of_it_is_free() -> None:
+    bench = Bench(*(task(n, cpus=1.0) for n in range(500)), settings=RunSettings(slots=8, cpus=2.0))
+    assert bench.fill() == [0, 1]
+    waiting = bench.state.queue.parked["machine"]
+    for number in range(2, 100):
+        bench.end(number - 2)
+        assert len(waiting) == 500 - number
+        assert bench.fill() == [number]
+        assert bench.state.queue.ready == []
+
+
+def test_one_that_waits_for_the_machine_and_is_given_up_makes_room_for_smaller_ones() -> None:
+    settings = RunSettings(slots=8, cpus=4.0)
+    bench = Bench(task("a", cpus=2.0), task("large", cpus=4.0), task("small", cpus=1.0), settings=settings)
+    assert bench.fill() == ["a"]
+    bench.record(e.TasksCancelled(tasks=("large",)))
+    assert bench.fill() == ["small"]
+
+
+def test_one_that_waits_for_the_machine_and_then_for_its_lane_does_not_hold_up_smaller_ones() -> None:
+    settings = RunSettings(slots=8, cpus=4.0)
+    bench = Bench(
+        task("a", cpus=2.0),
+        task("large", cpus=4.0, lane="x", priority=1),
+        task("small", cpus=1.0),
+        task("b", cpus=1.0, priority=2),
+        lanes=["x"],
+        settings=settings,
+    )
+    assert bench.fill() == ["b"]
+    bench.record(e.TasksAdded(tasks=(task("lane", lane="x"),), ask=1))
+    assert bench.fill() == ["lane"]
+    bench.end("b")
+    assert bench.fill() == ["a", "small"]
+
+
+def test_skipping_what_never_stood_in_line_leaves_the_lines_alone() -> None:
+    lane = [task(f"l{n}", lane="x") for n in range(50)]
+    bench = Bench(task("a", priority=1), task("b", "a"), *lane, lanes=["x"], settings=RunSettings(slots=3))
+    assert bench.fill() == ["a", "l0"]
+    assert len(bench.state.queue.parked["lane x"]) == 49
+    bench.end("a", BAD)
+    assert bench.phases()["b"] == "skipped"
+    assert len(bench.state.queue.parked["lane x"]) == 49
+    bench.end("l0")
+    assert bench.fill() == ["l1"]

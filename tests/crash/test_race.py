@@ -59,16 +59,27 @@ def _losers(racers: list[Racer]) -> int:
         return racers.index(next(racer for racer in racers if racer.stdout is winner.fileobj))
 
 
-def test_of_eight_processes_exactly_one_drives(tmp_path: Path, racers: list[Racer], *, torture: bool) -> None:
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def address(request: pytest.FixtureRequest) -> str | None:
+    """The database that the runs are in; None where each has a file."""
+    return str(request.getfixturevalue("database")) if request.param == "postgres" else None
+
+
+def test_of_eight_processes_exactly_one_drives(
+    tmp_path: Path, racers: list[Racer], address: str | None, *, torture: bool
+) -> None:
     rounds = 200 if torture else 8
     for number in range(rounds):
         root = tmp_path / str(number)
         root.mkdir()
         os.mkfifo(root / "gate")
+        if address is not None:
+            race(root).keep_in(address)
         for racer in racers:
             _pipe(racer.stdin).write(f"{root}\n")
         winner = racers[_losers(racers)]
         (root / "gate").write_text("go\n")
         assert _pipe(winner.stdout).readline().strip() == "won 0"
         check_nothing_lost(race(root))
-    print(f"\n{RACERS} processes, {rounds} rounds: one winner in each")
+    where = "SQLite" if address is None else "PostgreSQL"
+    print(f"\n{RACERS} processes, {rounds} rounds on {where}: one winner in each")

@@ -1,8 +1,8 @@
 """Pages of documentation as tests see them: their samples, their links, their words.
 
 A sample in a ```console fence is a shell's: lines after "$ " are typed ("> " goes on with the line before), the others
-are what is printed, and a line "..." stands for any lines. A ```toml fence whose first line is "# NAME" is a file of
-that name.
+are what is printed, and a line "..." stands for any lines. A ```toml or ```python fence whose first line is "# NAME" is
+a file of that name.
 """
 
 import os
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ import psutil
 
 ROOT = Path(__file__).parents[2]
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_NAMED = re.compile(r"# ([\w./-]+\.(?:toml|json))\b")
+_NAMED = re.compile(r"# ([\w./-]+\.(?:toml|json|py))\b")
 _END = "-- end of sample --"
 
 # What differs from run to run, and what stands for it when two lines are compared.
@@ -50,7 +50,7 @@ class Sample:
     @property
     def file_name(self) -> str | None:
         """Return the name of the file that the sample is; None if it is none."""
-        named = _NAMED.match(self.text) if self.language in ("toml", "json") else None
+        named = _NAMED.match(self.text) if self.language in ("toml", "json", "python") else None
         return named.group(1) if named else None
 
     @property
@@ -124,13 +124,14 @@ def _is_shells_own(line: str) -> bool:
 class Shell:
     """One shell for a page: directories and variables last from sample to sample; what it started ends with it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, more: Mapping[str, str] | None = None) -> None:
         self._home = str(folder / "home")
         env = {name: value for name, value in os.environ.items() if not name.startswith(("BUDWOOD_", "XDG_"))}
         env |= {
             "PATH": f"{Path(sys.executable).parent}:{env['PATH']}",
             "HOME": self._home,
             "LC_ALL": "C.UTF-8",
+            **(more or {}),
         }
         self._process = subprocess.Popen(
             ["bash", "--norc"],

@@ -52,6 +52,7 @@ def test_every_key_of_a_plan_has_an_entry_that_agrees_with_the_table(table: str,
 @pytest.mark.parametrize("key", TASK_KEYS.values(), ids=lambda key: key.name)
 def test_the_example_of_every_task_key_is_read(key: PlanKey) -> None:
     head = "" if key.name == "id" else "id = 1\n"
+    head += 'function = "m:f"\n' if key.name in ("args", "kwargs") else ""
     parse_plan(f"[[task]]\n{head}{key.name} = {key.example}\n".encode(), path="example")
 
 

@@ -3,18 +3,27 @@
 import inspect
 import re
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
+from decimal import Decimal
 from pathlib import Path
+from typing import TypeGuard
 
 import msgspec
+import psycopg
 import pytest
 from tests.docs.pages import ROOT, samples
+from tests.support.server import Server
 from tests.support.told import ended
 
 from budwood import errors
 from budwood._core.events import KINDS, AttemptQueued, Event, Recorded, as_json
 from budwood._core.judge import ENVIRONMENT, SETUP
+from budwood._core.replay import fold_rows
 from budwood.errors import BudwoodError
+from budwood.stores import open_store
+from budwood.stores.parts import encoded, parts_of
+from budwood.stores.transfer import import_run
 
 EVENTS, ERRORS, STORE = (
     (ROOT / f"docs/reference/{name}.md").read_text(encoding="utf-8") for name in ("events", "errors", "store")
@@ -25,6 +34,8 @@ QUERIES = [sample.text for sample in samples(STORE) if sample.language == "sql"]
 def default_of(field: msgspec.structs.FieldInfo) -> str:
     if field.default is not msgspec.NODEFAULT:
         value = field.default
+        if value is msgspec.UNSET:
+            return "absent"
     elif field.default_factory is not msgspec.NODEFAULT:
         value = field.default_factory()
     else:
@@ -72,7 +83,18 @@ def test_the_tree_of_errors_is_that_of_the_classes() -> None:
 
 
 def test_every_type_of_an_attempts_error_is_explained() -> None:
-    known = {"exit", "signal", "timeout", "memory", "cancelled", "abandoned", *SETUP, *ENVIRONMENT}
+    known = {
+        "exit",
+        "signal",
+        "exception",
+        "result",
+        "timeout",
+        "memory",
+        "cancelled",
+        "abandoned",
+        *SETUP,
+        *ENVIRONMENT,
+    }
     _, _, table = ERRORS.partition("## Errors of attempts")
     told = {
         name for cell in re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", cell)
@@ -80,31 +102,105 @@ def test_every_type_of_an_attempts_error_is_explained() -> None:
     assert told == known
 
 
+Ask = Callable[[str], list[tuple[object, ...]]]
+"""Asks a store in SQL, as its users do."""
+
+
 @pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     told = ended(tmp_path_factory.mktemp("project"))
     told.close()
     return told.root / ".budwood" / "store.db"
 
 
+@pytest.fixture(scope="module")
+def in_sqlite(file: Path) -> Ask:
+    def ask(question: str) -> list[tuple[object, ...]]:
+        with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as connection:
+            return connection.execute(question).fetchall()
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def in_postgres(file: Path, postgres: Server) -> Ask:
+    url = postgres.url(postgres.create())
+    with open_store(file) as source, open_store(url) as target:
+        for row in source.runs():
+            import_run(target, encoded(parts_of(source, row.id)), fold=fold_rows)
+
+    def ask(question: str) -> list[tuple[object, ...]]:
+        with psycopg.connect(url, options="-c search_path=budwood") as connection:
+            return connection.execute(question).fetchall()
+
+    return ask
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def ask(request: pytest.FixtureRequest) -> Ask:
+    found: Ask = request.getfixturevalue(f"in_{request.param}")
+    return found
+
+
+def listed(heading: str) -> dict[str, list[str]]:
+    """Read names and columns from the table under a heading, or behind a sentence."""
+    _, found, rest = STORE.partition(heading)
+    assert found
+    table = re.search(r"(?:^\|.*\n)+", rest, re.MULTILINE)
+    assert table is not None
+    rows = re.findall(r"^\| `(\w+)` \|(?: [^`|]+ \|)? (.*) \|$", table[0], re.MULTILINE)
+    return {name: re.findall(r"`(\w+)`", columns) for name, columns in rows}
+
+
 @pytest.mark.parametrize("kind", ["view", "table"])
-def test_every_view_and_table_is_listed_with_its_columns(database: Path, kind: str) -> None:
-    with closing(sqlite3.connect(database)) as connection:
-        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = ?", (kind,))]
-        there = {name: [row[1] for row in connection.execute(f"PRAGMA table_info({name})")] for name in names}
-    _, _, rest = STORE.partition(f"## {kind.title()}s\n")
-    rows = re.findall(r"^\| `(\w+)` \|(?: [^`|]+ \|)? (.*) \|$", rest.partition("\n## ")[0], re.MULTILINE)
-    assert {name: re.findall(r"`(\w+)`", columns) for name, columns in rows} == there
+def test_every_view_and_table_is_listed_with_its_columns(in_sqlite: Ask, kind: str) -> None:
+    names = [str(name) for (name,) in in_sqlite(f"SELECT name FROM sqlite_master WHERE type = '{kind}'")]
+    there = {name: [row[1] for row in in_sqlite(f"PRAGMA table_info({name})")] for name in names}
+    assert listed(f"## {kind.title()}s\n") == there
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("kind", ["view", "table"])
+def test_postgresql_has_the_same_views_and_tables_and_what_is_listed_besides(in_postgres: Ask, kind: str) -> None:
+    told = listed(f"## {kind.title()}s\n")
+    if kind == "table":
+        for name, more in listed("PostgreSQL has these besides:").items():
+            told[name] += more
+    question = (
+        "SELECT relname, array_agg(attname::text ORDER BY attnum) "
+        "FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid "
+        f"WHERE relnamespace = 'budwood'::regnamespace AND relkind = '{'v' if kind == 'view' else 'r'}' AND attnum > 0 "
+        "GROUP BY relname"
+    )
+    there = {str(name): columns for name, columns in in_postgres(question)}
+    if kind == "view":
+        assert there == told
+    else:  # of tables, the order is the backend's own
+        assert {name: sorted(columns) for name, columns in there.items()} == {  # type: ignore[call-overload]
+            name: sorted(columns) for name, columns in told.items()
+        }
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_every_query_runs(database: Path, query: str) -> None:
-    with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
-        rows = connection.execute(query).fetchall()
+def test_every_query_runs(ask: Ask, query: str) -> None:
+    rows = ask(query)
     if "external" not in query:  # nothing of that kind happened in the sample run
         assert rows
 
 
-def test_the_first_query_finds_what_failed(database: Path) -> None:
-    with closing(sqlite3.connect(database)) as connection:
-        assert connection.execute(QUERIES[0]).fetchall() == [("test", "exit", "exit code 3")]
+@pytest.mark.postgres
+@pytest.mark.parametrize("query", QUERIES)
+def test_every_query_gives_the_same_on_both(in_sqlite: Ask, in_postgres: Ask, query: str) -> None:
+    def plain(rows: list[tuple[object, ...]]) -> list[list[str]]:
+        """Write ids alike: a number is text in PostgreSQL; and numbers, which may be decimal there."""
+        return [[f"{float(each):.6f}" if _is_number(each) else str(each) for each in row] for row in rows]
+
+    assert plain(in_sqlite(query)) == plain(in_postgres(query))
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float | Decimal) or (isinstance(value, str) and value.isdecimal())
+
+
+def test_the_first_query_finds_what_failed(ask: Ask) -> None:
+    assert ask(QUERIES[0]) == [("test", "exit", "exit code 3")]

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from tests.docs.pages import ROOT, Sample, Shell, differences, page_name, pages, samples
 
 
@@ -14,13 +15,26 @@ def has_samples(page: Path) -> bool:
 
 FOLDERS = ("README.md", "examples/README.md", "docs/index.md", "docs/tutorial", "docs/how-to", "docs/explanation")
 PAGES = [page for page in pages(*FOLDERS) if has_samples(page)]
+ON_POSTGRES = "docs/how-to/postgresql.md"
+"""The page whose reader has set DATABASE_URL."""
+
+
+def marked(page: Path) -> ParameterSet:
+    """Mark the page that needs a server."""
+    return pytest.param(page, marks=pytest.mark.postgres if page_name(page) == ON_POSTGRES else ())
+
+
+@pytest.fixture
+def variables(page: Path, request: pytest.FixtureRequest) -> dict[str, str]:
+    """What the reader of a page has set."""
+    return {"DATABASE_URL": request.getfixturevalue("database")} if page_name(page) == ON_POSTGRES else {}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_every_sample_of_a_page_does_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", [*map(marked, PAGES)], ids=page_name)
+def test_every_sample_of_a_page_does_what_the_page_shows(page: Path, tmp_path: Path, variables: dict[str, str]) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    with Shell(tmp_path) as shell:
+    with Shell(tmp_path, variables) as shell:
         wrong: list[str] = []
         for sample in samples(page.read_text(encoding="utf-8")):
             found = try_sample(sample, shell)

@@ -12,7 +12,6 @@ from budwood.cli.app import app
 
 SECOND_WORDS = {
     "job": "task",
-    "worker": "slot",
     "trial": "attempt",
     "epic": "lane",
     "session": "run",
@@ -32,7 +31,8 @@ FREE = {
     "docs/how-to/coming-from-yokeflow.md": set(SECOND_WORDS),
     "docs/reference/plan-file.md": {"epic"},  # of another program's files
     # A session is also what POSIX calls a set of processes.
-    "docs/reference/supervisor-protocol.md": {"session"},
+    "docs/reference/supervisor-protocol.md": {"session", "worker"},
+    "docs/reference/functions.md": {"worker"},  # the process that calls functions
     "docs/reference/commands.md": {"session"},
     "docs/explanation/architecture.md": {"session"},
     "docs/explanation/limits.md": {"session"},

@@ -19,6 +19,7 @@ from budwood.engine.opening import begin_run, go_on
 from budwood.executors.base import Executor, Work
 from budwood.stores.base import Request, Store
 from budwood.stores.memory import MemoryStore, MemoryWorld
+from budwood.strategies import PlanStrategy
 from budwood.testing.executors import Ending, FakeMachine, failed, succeeded
 
 RUN = "aaaaaaaaaa"
@@ -87,7 +88,7 @@ class Stage:
                 on(recorded.event, state)
 
         created = RunCreated(run=RUN, name="night", settings=self.settings, source="plan", cwd="/project")
-        begin, resume = begin_run(created, self.tasks, self.lanes), opening or go_on()
+        begin, resume = begin_run(created, PlanStrategy(self.tasks, self.lanes)), opening or go_on()
         with store or MemoryStore(self.world) as opened:
             self.driver = Driver(
                 opened,

@@ -6,9 +6,10 @@ from tests.core.bench import Bench, task
 from budwood._core import events as e
 from budwood._core.model import LaneSpec, RunSettings
 from budwood._core.state import RunState
-from budwood.engine import opening as module
+from budwood.engine import strategist as module
 from budwood.engine.opening import begin_run, changed_settings, go_on, revision
 from budwood.errors import UsageError
+from budwood.strategies import PlanStrategy
 
 CREATED = e.RunCreated(run="r", name="night", settings=RunSettings(slots=2))
 X = LaneSpec(id="x")
@@ -16,17 +17,20 @@ X = LaneSpec(id="x")
 
 def test_a_new_run_begins_with_its_tasks() -> None:
     tasks = [task("a"), task("b", "a")]
-    assert list(begin_run(CREATED, tasks, [X])(RunState())) == [CREATED, e.TasksAdded(tasks=tuple(tasks), lanes=(X,))]
+    assert list(begin_run(CREATED, PlanStrategy(tasks, [X]))(RunState())) == [
+        CREATED,
+        e.TasksAdded(tasks=tuple(tasks), lanes=(X,)),
+    ]
 
 
 def test_a_plan_without_tasks_is_a_plan() -> None:
-    assert list(begin_run(CREATED, [], [])(RunState())) == [CREATED, e.TasksAdded(tasks=())]
+    assert list(begin_run(CREATED, PlanStrategy([]))(RunState())) == [CREATED, e.TasksAdded(tasks=())]
 
 
 @pytest.mark.parametrize(("count", "sizes"), [(6, [3, 3]), (7, [3, 3, 1]), (3, [3])])
 def test_a_large_plan_comes_in_parts(count: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_TASKS_PER_EVENT", 3)
-    _, *parts = begin_run(CREATED, [task(n) for n in range(count)], [X])(RunState())
+    _, *parts = begin_run(CREATED, PlanStrategy([task(n) for n in range(count)], [X]))(RunState())
     added = [part for part in parts if isinstance(part, e.TasksAdded)]
     assert [len(part.tasks) for part in added] == sizes
     assert [part.more for part in added] == [True] * (len(sizes) - 1) + [False]

@@ -2,9 +2,12 @@
 
 import pytest
 
+from budwood._core.model import Usage
 from budwood.errors import ExecutorError, LeaseLost
-from budwood.executors.base import Executor, Work
+from budwood.executors.base import Call, Executor, Work
+from budwood.testing.executor_calls import result_of
 from budwood.testing.executors import (
+    CallKind,
     Ending,
     ExecutorConformance,
     ExecutorWorld,
@@ -12,6 +15,8 @@ from budwood.testing.executors import (
     Kind,
     Post,
     failed,
+    raised,
+    returned,
     succeeded,
 )
 
@@ -19,9 +24,11 @@ from budwood.testing.executors import (
 class FakeWorld(ExecutorWorld):
     def __init__(self) -> None:
         self.machine = FakeMachine(self._script)
-        self._kinds: dict[str, Kind] = {}
+        self._kinds: dict[str, Kind | CallKind] = {}
 
     def _script(self, work: Work) -> Ending | None:
+        if work.call is not None:
+            return self._call(work)
         match self._kinds[work.id]:
             case "succeeds":
                 return succeeded()
@@ -29,8 +36,22 @@ class FakeWorld(ExecutorWorld):
                 return failed(3)
             case "prints":
                 return succeeded(log=b"hello\n")
+            case _:
+                return None
+
+    def _call(self, work: Work) -> Ending | None:
+        match self._kinds[work.id]:
+            case "raises":
+                return raised(ValueError("not today"))
+            case "dies":
+                return failed(3)
             case "holds":
                 return None
+            case "spends":
+                self.machine.say_cost(work.id, Usage(cost_usd=0.5))
+                return None
+            case kind:
+                return returned([work.id, {"and": None}], log=b"hello\n" if kind == "prints" else b"")
 
     def executor(self) -> Executor:
         return self.machine.executor()
@@ -39,8 +60,14 @@ class FakeWorld(ExecutorWorld):
         self._kinds[work_id] = kind
         return Work(id=work_id, slot=slot, timeout_s=timeout_s)
 
+    def call(self, work_id: str, kind: CallKind, *, slot: int = 0, timeout_s: float | None = None) -> Work:
+        self._kinds[work_id] = kind
+        return Work(id=work_id, slot=slot, timeout_s=timeout_s, call=Call(function="some:function"))
+
     def let_go(self, work_id: str) -> None:
-        self.machine.end(work_id)
+        attempt = self.machine.find(work_id)
+        assert attempt is not None
+        self.machine.end(work_id, returned([work_id, {"and": None}]) if attempt.work.call is not None else None)
 
     def lose(self, work_id: str) -> None:
         self.machine.lose(work_id)
@@ -84,4 +111,22 @@ def test_a_stubborn_machine_ends_when_it_likes() -> None:
     assert world.machine.running == world.machine.cancelled == ["0.1"]
     world.machine.end("0.1", failed(9))
     assert post.end_of("0.1").exit_code == 9
+    post.executor.close()
+
+
+def test_functions_can_be_played_by_others() -> None:
+    def divide(a: float, b: float = 1.0) -> float:
+        return a / b
+
+    machine = FakeMachine(functions={"maths:divide": divide})
+    world = FakeWorld()
+    world.machine = machine
+    post = Post(world, 1)
+    for number, kwargs in enumerate(({"b": 4.0}, {"b": 0.0})):
+        call = Call(function="maths:divide", args=(2.0,), kwargs=dict(kwargs))
+        post.executor.start(Work(id=f"{number}.1", slot=0, call=call))
+    assert result_of(post.end_of("0.1")) == 0.5
+    failure = post.end_of("1.1")
+    assert (failure.error_type, failure.message) == ("exception", "ZeroDivisionError: float division by zero")
+    assert post.begun_pids == {}
     post.executor.close()

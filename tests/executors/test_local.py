@@ -4,16 +4,18 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.support.scene import RUNTIME, Scene, survivors
 
-from budwood.executors.base import Executor, Step, Work
+from budwood.executors.base import Call, Executor, Step, Work
 from budwood.executors.local import LocalExecutor, RunPaths, find_binary, make_runtime
-from budwood.testing.executors import ExecutorConformance, ExecutorWorld, Kind
+from budwood.testing.executors import CallKind, ExecutorConformance, ExecutorWorld, Kind
 
 _SAY = 'echo "$BUDWOOD_ATTEMPT" >> effects; '
 _COMMANDS: dict[Kind, str] = {
@@ -24,6 +26,43 @@ _COMMANDS: dict[Kind, str] = {
 }
 
 
+_CALLS = """
+import os, time
+
+def _say():
+    with open("effects", "a") as effects:
+        effects.write(os.environ["BUDWOOD_ATTEMPT"] + "\\n")
+    return [os.environ["BUDWOOD_ATTEMPT"], {"and": None}]
+
+def returns():
+    return _say()
+
+def raises():
+    _say()
+    raise ValueError("not today")
+
+def dies():
+    _say()
+    os._exit(3)
+
+def holds():
+    result = _say()
+    with open("gate-" + result[0]) as gate:
+        gate.readline()
+    return result
+
+def prints():
+    print("hello")
+    return _say()
+
+def spends():
+    _say()
+    with open(os.environ["BUDWOOD_USAGE"], "w") as file:
+        file.write('{"cost_usd": 0.5}')
+    time.sleep(600)
+"""
+
+
 class LocalWorld(ExecutorWorld):
     """A run's directory, with gates that attempts wait at."""
 
@@ -32,25 +71,28 @@ class LocalWorld(ExecutorWorld):
         self._root = root
         run_id = self.scene.run_id
         self._paths = RunPaths(root / ".budwood" / "runs" / run_id, runtime=make_runtime(RUNTIME, run_id))
-        self._slots: dict[str, int] = {}
+        self._slots: dict[str, str] = {}
+        (root / "calls.py").write_text(_CALLS)
 
     def executor(self) -> Executor:
         return LocalExecutor(self._paths, run_id=self.scene.run_id, binary=find_binary(), environ=os.environ)
 
     def work(self, work_id: str, kind: Kind, *, slot: int = 0, timeout_s: float | None = None) -> Work:
+        step = Step(name="run", argv=("/bin/sh", "-c", _SAY + _COMMANDS[kind]))
+        return msgspec.structs.replace(self._work(work_id, kind, slot=slot, timeout_s=timeout_s), steps=(step,))
+
+    def call(self, work_id: str, kind: CallKind, *, slot: int = 0, timeout_s: float | None = None) -> Work:
+        work = self._work(work_id, kind, slot=slot, timeout_s=timeout_s)
+        self._slots[work_id] = f"w{slot}"
+        return msgspec.structs.replace(work, call=Call(function=f"calls:{kind}", python=sys.executable))
+
+    def _work(self, work_id: str, kind: Kind | CallKind, *, slot: int, timeout_s: float | None) -> Work:
         gate = self._root / f"gate-{work_id}"
         if kind == "holds" and not gate.exists():
             os.mkfifo(gate)
-        self._slots[work_id] = slot
-        return Work(
-            id=work_id,
-            slot=slot,
-            steps=(Step(name="run", argv=("/bin/sh", "-c", _SAY + _COMMANDS[kind])),),
-            cwd=str(self._root),
-            env={"BUDWOOD_ATTEMPT": work_id},
-            timeout_s=timeout_s,
-            grace_s=1.0,
-        )
+        self._slots[work_id] = str(slot)
+        env = {"BUDWOOD_ATTEMPT": work_id}
+        return Work(id=work_id, slot=slot, cwd=str(self._root), env=env, timeout_s=timeout_s, grace_s=1.0)
 
     def let_go(self, work_id: str) -> None:
         (self._root / f"gate-{work_id}").write_text("go\n")

@@ -13,7 +13,7 @@ from tests.support.scene import REPOSITORY, Scene, check_nothing_lost, said, sur
 
 from budwood._core.model import AttemptPhase, RunSettings, TaskSpec
 from budwood.engine import Exit
-from budwood.errors import StoreError
+from budwood.errors import LeaseLost, StoreError
 
 
 def test_a_long_path_with_spaces_and_other_letters(tmp_path: Path) -> None:
@@ -96,3 +96,12 @@ def test_a_disk_that_is_full_for_the_store_too_loses_nothing(tmp_path: Path, roo
         won = [row.task for row in rows if row.phase is AttemptPhase.SUCCEEDED]
         assert sorted(won) == list(range(6))
     assert survivors(scene) == []
+
+
+def test_a_run_whose_supervisors_obey_a_newer_driver_is_refused_with_that_reason(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, [TaskSpec(id="a", run="true")])
+    folder = tmp_path / ".budwood" / "runs" / scene.run_id
+    folder.mkdir(parents=True)
+    (folder / "fence").write_text("99")
+    with pytest.raises(LeaseLost, match="a newer driver"):
+        scene.drive()

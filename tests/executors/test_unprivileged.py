@@ -6,9 +6,10 @@ from tests.support.unprivileged import needs_root, run_as_nobody
 
 @needs_root
 @pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_executors_and_engine_pass_as_an_unprivileged_user() -> None:
-    run_as_nobody(["tests/executors", "tests/engine", "--ignore=tests/executors/test_unprivileged.py"], timeout_s=240)
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("suite", ["executors", "engine"])
+def test_executors_and_engine_pass_as_an_unprivileged_user(suite: str) -> None:
+    run_as_nobody([f"tests/{suite}", "--ignore=tests/executors/test_unprivileged.py"], timeout_s=360)
 
 
 @needs_root

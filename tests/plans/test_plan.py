@@ -4,7 +4,7 @@ import pytest
 
 from budwood._core.model import RunSettings, TaskSpec
 from budwood.errors import PlanError
-from budwood.plans import LANE_KEYS, TASK_KEYS, Plan, parse_plan, refuse_impossible, with_defaults
+from budwood.plans import LANE_KEYS, TASK_KEYS, Plan, PlanKey, parse_plan, refuse_impossible, with_defaults
 from budwood.plans.entries import LaneEntry, TaskEntry
 from budwood.settings import KEYS, Key, Scope, env_layer, resolve
 
@@ -86,3 +86,17 @@ def test_a_task_that_just_fits_is_allowed() -> None:
 def test_the_tables_name_exactly_the_keys_that_are_read() -> None:
     assert set(TASK_KEYS) == set(TaskEntry.__struct_fields__)
     assert set(LANE_KEYS) == set(LaneEntry.__struct_fields__)
+
+
+BESIDE = {"function": "", "args": 'function = "pack:work"', "kwargs": 'function = "pack:work"'}
+
+
+@pytest.mark.parametrize("key", [TASK_KEYS[name] for name in TASK_KEYS if name not in ("id", "run")], ids=str)
+def test_each_key_that_a_task_says_by_itself_reaches_its_spec(key: PlanKey) -> None:
+    base = '[[task]]\nid = "a"\n' + BESIDE.get(key.name, 'run = "true"') + "\n"
+    plain, said = (
+        parse_plan(text.encode(), path="night.toml").tasks[0] for text in (base, f"{base}{key.name} = {key.example}")
+    )
+    different = [name for name in said.__struct_fields__ if getattr(said, name) != getattr(plain, name)]
+    assert len(different) == 1
+    assert different[0].startswith(key.name)

@@ -12,6 +12,7 @@ from budwood._core.model import AttemptPhase, RunSettings, TaskSpec
 from budwood._core.replay import fold_rows
 from budwood._core.rows import Rows
 from budwood.errors import LeaseHeld, StoreConflict, StoreError, StoreTooNew, UsageError
+from budwood.stores import open_store
 from budwood.stores.base import Answer, Commit, Lease, LogEntry, Store
 from budwood.stores.intake import Intake
 from budwood.stores.memory import MemoryStore
@@ -54,15 +55,29 @@ def exported(store: Store) -> bytes:
     return out.getvalue()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+BACKENDS = ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+
+
+def opened(request: pytest.FixtureRequest, folder: Path) -> Store:
+    """Open a new store of the kind that the fixture is to be."""
+    match request.param:
+        case "memory":
+            return MemoryStore()
+        case "sqlite":
+            return SqliteStore(folder / "store.db")
+        case _:
+            return open_store(request.getfixturevalue("new_schema")())
+
+
+@pytest.fixture(params=BACKENDS)
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    with MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "a" / "store.db") as store:
+    with opened(request, tmp_path / "a") as store:
         yield store
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=BACKENDS)
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    with MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "b" / "store.db") as store:
+    with opened(request, tmp_path / "b") as store:
         yield store
 
 
@@ -169,8 +184,9 @@ def test_a_move_that_was_killed_before_the_source_was_retired_is_finished_by_the
         source.acquire(RUN, "a driver")
 
 
-def test_a_run_is_not_moved_onto_itself(tmp_path: Path) -> None:
-    with SqliteStore(tmp_path / "store.db") as one, SqliteStore(tmp_path / "store.db") as two:
+@pytest.mark.parametrize("source", BACKENDS[1:], indirect=True)
+def test_a_run_is_not_moved_onto_itself(source: Store) -> None:
+    with source.reopen() as one, source.reopen() as two:
         one.release(lived(one))
         with pytest.raises(UsageError, match="to itself"):
             move_run(one, two, RUN, fold=fold)

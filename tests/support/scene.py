@@ -15,13 +15,14 @@ from pathlib import Path
 
 from budwood._core.decisions import decision_lines
 from budwood._core.events import Recorded, RunCreated
-from budwood._core.model import AttemptPhase, LaneSpec, RunSettings, TaskPhase, TaskSpec
+from budwood._core.model import PLAN, AttemptPhase, LaneSpec, RunSettings, TaskPhase, TaskSpec
 from budwood._core.replay import fold, fold_rows
 from budwood._core.state import RunState
 from budwood.engine import Driver, Verdict
 from budwood.engine.opening import begin_run, go_on
 from budwood.executors.local import LocalExecutor, RunPaths, find_binary, make_runtime
 from budwood.stores import Store, open_store
+from budwood.strategies import PlanStrategy, Strategy
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RUNTIME = Path(f"/tmp/budwood-test-{os.geteuid()}")
@@ -38,15 +39,22 @@ class Scene:
     tasks: Sequence[TaskSpec]
     lanes: Sequence[LaneSpec] = ()
     settings: RunSettings = SETTINGS
+    strategy: Callable[[], Strategy] | None = None
+    """Makes what decides about tasks, where that is not a plan."""
 
     @property
     def run_id(self) -> str:
         """Name the run; by its directory, so that scenes side by side do not meet in the runtime directory."""
         return "c" + hashlib.sha256(str(self.root).encode()).hexdigest()[:9]
 
+    def keep_in(self, address: str) -> None:
+        """Say which store the run is in, if not in a file of its own; whoever makes the same scene finds it, too."""
+        (self.root / "store.url").write_text(address)
+
     def store(self) -> Store:
         """Open the run's store."""
-        return open_store(self.root / ".budwood" / "store.db")
+        named = self.root / "store.url"
+        return open_store(named.read_text() if named.exists() else self.root / ".budwood" / "store.db")
 
     def executor(self) -> LocalExecutor:
         """Make the run's executor, as the command line does."""
@@ -61,14 +69,26 @@ class Scene:
     ) -> Verdict:
         """Drive the run here, from its beginning or from where it was."""
         with self.store() as store:
-            claim = store.claim(self.run_id, name=RUN, source="scene", fresh=False)
+            claim = store.claim(self.run_id, name=RUN, source=str(self.root), fresh=False)
+            strategy = PlanStrategy(self.tasks, self.lanes) if self.strategy is None else self.strategy()
             driver = Driver(
-                store, self.executor(), run=claim.run, holder=f"pid {os.getpid()}", probe=probe, listener=listener
+                store,
+                self.executor(),
+                run=claim.run,
+                holder=f"pid {os.getpid()}",
+                probe=probe,
+                listener=listener,
+                strategy=strategy,
             )
             created = RunCreated(
-                run=claim.run, name=claim.name, settings=self.settings, cwd=str(self.root), source="scene"
+                run=claim.run,
+                name=claim.name,
+                settings=self.settings,
+                cwd=str(self.root),
+                source=str(self.root),
+                strategy=PLAN if self.strategy is None else "scene",
             )
-            begin = begin_run(created, self.tasks, self.lanes)
+            begin = begin_run(created, strategy)
             return driver.drive(lambda state: begin(state) if state.number == 0 else go_on()(state))
 
     def events(self) -> list[Recorded]:
@@ -131,10 +151,17 @@ def check_nothing_lost(scene: Scene, *, abandoned: int | None = 0) -> None:
     twice = {key: count for key, count in effects.items() if count != 1}
     assert not twice, f"ran more than once: {twice}"
     with scene.store() as store:
+        names = {task.number: str(task.id) for task in store.tasks(scene.run_id)}
+        recorded = {(names[row.task], row.number) for row in store.attempts(scene.run_id)}
+    assert set(effects) <= recorded, f"ran and was forgotten: {set(effects) - recorded}"
+    check_records(scene, abandoned=abandoned)
+
+
+def check_records(scene: Scene, *, abandoned: int | None = 0) -> None:
+    """Prove that the store agrees with itself: one success for each task that is done, and nothing left running."""
+    with scene.store() as store:
         tasks = {task.number: task for task in store.tasks(scene.run_id)}
         attempts = store.attempts(scene.run_id)
-        recorded = {(str(tasks[row.task].id), row.number) for row in attempts}
-        assert set(effects) <= recorded, f"ran and was forgotten: {set(effects) - recorded}"
         won = Counter(row.task for row in attempts if row.phase is AttemptPhase.SUCCEEDED)
         done = {number for number, task in tasks.items() if task.phase is TaskPhase.DONE}
         assert set(won) == done
@@ -145,7 +172,7 @@ def check_nothing_lost(scene: Scene, *, abandoned: int | None = 0) -> None:
         rows = fold_rows(store.read(scene.run_id))
         assert list(rows.tasks) == store.tasks(scene.run_id)
         assert list(rows.attempts) == attempts
-        assert rows.run == store.runs()[0]
+        assert rows.run == next(row for row in store.runs() if row.id == scene.run_id)
     assert survivors(scene) == []
 
 

@@ -9,6 +9,7 @@ use crate::cgroup::{Cgroup, Delegation};
 use crate::folder::Folder;
 use crate::log::Log;
 use crate::memory::MemoryWatch;
+use crate::own_log::OwnLog;
 use crate::processes::Named;
 use crate::result::{self, Complaint, Outcome, StepResult};
 use crate::spawn::Program;
@@ -35,6 +36,7 @@ pub struct Attempt {
     pub(crate) cpu: Duration,
     pub(crate) largest_process: u64,
     pub(crate) memory: MemoryWatch,
+    own_log: Option<OwnLog>,
     pub(crate) cgroup: Option<Cgroup>,
     pub(crate) ended_processes: usize,
     pub(crate) survivors: Vec<Named>,
@@ -63,6 +65,7 @@ impl Attempt {
             cpu: Duration::ZERO,
             largest_process: 0,
             memory: MemoryWatch::new(sampled_limit, now),
+            own_log: start.own_log.as_ref().map(|name| OwnLog::new(name, start.head_bytes, start.tail_bytes, now)),
             cgroup,
             ended_processes: 0,
             survivors: Vec::new(),
@@ -91,7 +94,8 @@ impl Attempt {
     /// When the loop has to come back even if nothing happens.
     pub fn wake_at(&self) -> Option<Instant> {
         let ending = self.ending.as_ref().map(Ending::wake_at);
-        let limits = [self.deadline, self.step_deadline, Some(self.memory.wake_at())];
+        let own_log = self.own_log.as_ref().map(OwnLog::wake_at);
+        let limits = [self.deadline, self.step_deadline, Some(self.memory.wake_at()), own_log];
         // Limits are over once the end has begun.
         ending.or_else(|| limits.into_iter().flatten().min())
     }
@@ -139,11 +143,19 @@ impl Attempt {
         }
         let now = Instant::now();
         self.keep_limits(now);
+        if let Some(own_log) = &mut self.own_log {
+            own_log.look(&self.folder, now);
+        }
         let program_ended = self.step.as_ref().is_some_and(|step| step.status.is_some());
         if program_ended && self.ending.is_none() {
             self.begin_ending(now);
         }
         self.press(now)
+    }
+
+    /// Limit the time that is left, or no longer limit it.
+    pub fn set_deadline(&mut self, in_s: Option<f64>, now: Instant) {
+        self.deadline = in_s.map(|s| now + seconds(s));
     }
 
     /// Cause the end. What has ended by itself meanwhile keeps its exit code.

@@ -40,6 +40,7 @@ impl Server {
             Command::Hello { fence } => self.greet(i, fence),
             Command::Start(start) => self.start(i, start, line),
             Command::Cancel { fence, attempt } => self.cancel(i, fence, &attempt),
+            Command::Deadline { fence, attempt, in_s } => self.set_deadline(i, fence, &attempt, in_s),
             Command::Forget { fence, dirs } => self.forget(i, fence, &dirs),
             Command::Exit { fence } => {
                 if self.accept_fence(i, fence, None) {
@@ -143,13 +144,23 @@ impl Server {
     }
 
     fn cancel(&mut self, i: usize, fence: u64, id: &str) {
-        if !self.accept_fence(i, fence, Some(id)) {
-            return;
-        }
-        // One that has just ended crossed this message with its `ended`: nothing to do.
-        if let Some(attempt) = self.attempt.as_mut().filter(|a| a.start.attempt == id) {
+        if let Some(attempt) = self.running(i, fence, id) {
             attempt.end(Outcome::Cancelled, Instant::now());
         }
+    }
+
+    fn set_deadline(&mut self, i: usize, fence: u64, id: &str, in_s: Option<f64>) {
+        if let Some(attempt) = self.running(i, fence, id) {
+            attempt.set_deadline(in_s, Instant::now());
+        }
+    }
+
+    /// The attempt that a command is about. One that has just ended crossed it with its `ended`: nothing to do.
+    fn running(&mut self, i: usize, fence: u64, id: &str) -> Option<&mut Attempt> {
+        if !self.accept_fence(i, fence, Some(id)) {
+            return None;
+        }
+        self.attempt.as_mut().filter(|a| a.start.attempt == id)
     }
 
     fn forget(&mut self, i: usize, fence: u64, dirs: &[Text]) {

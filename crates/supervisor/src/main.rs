@@ -26,6 +26,7 @@ mod log;
 mod memory;
 #[cfg(target_os = "linux")]
 mod namespace;
+mod own_log;
 mod pidfd;
 mod processes;
 mod result;

@@ -103,6 +103,7 @@ impl Server {
             self.turn_attempt();
             self.retry_writing();
             self.connections.retain(|c| !c.is_finished());
+            self.end_without_driver();
             self.forget_one();
         }
         self.say_last_words();
@@ -235,6 +236,13 @@ impl Server {
         self.exiting = true;
         if let Some(attempt) = &mut self.attempt {
             attempt.end(Outcome::Cancelled, Instant::now());
+        }
+    }
+
+    /// What serves its driver alone is of no use to the next one.
+    fn end_without_driver(&mut self) {
+        if self.attempt.as_ref().is_some_and(|a| a.start.with_driver) && !self.has_driver() {
+            self.terminate();
         }
     }
 

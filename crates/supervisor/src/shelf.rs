@@ -98,7 +98,7 @@ fn put_aside(entry: &fs::DirEntry, name: &str) -> io::Result<()> {
     let path = entry.path();
     let meta = entry.metadata()?;
     let small = is_plain(&meta) && meta.len() <= LARGEST_KEPT;
-    if small && sys::punch_out(&File::options().write(true).open(&path)?, meta.len()) {
+    if small && sys::punch_out(&File::options().write(true).open(&path)?, 0, meta.len()) {
         return fs::rename(&path, path.with_file_name(name));
     }
     fs::remove_file(path)

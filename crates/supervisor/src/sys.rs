@@ -49,16 +49,16 @@ pub fn open_to_overwrite(dir: RawFd, name: &CStr, mode: u32) -> io::Result<File>
     }
 }
 
-/// Give back a file's content but not its length. False: this file system cannot.
-pub fn punch_out(file: &File, bytes: u64) -> bool {
+/// Give back so much of a file's content, but not its length. False: this file system cannot.
+pub fn punch_out(file: &File, from: u64, bytes: u64) -> bool {
     #[cfg(target_os = "linux")]
     {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        unsafe { libc::fallocate(file.as_raw_fd(), mode, 0, bytes as libc::off_t) == 0 }
+        unsafe { libc::fallocate(file.as_raw_fd(), mode, from as libc::off_t, bytes as libc::off_t) == 0 }
     }
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (file, bytes);
+        let _ = (file, from, bytes);
         false
     }
 }

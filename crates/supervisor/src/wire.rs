@@ -14,6 +14,7 @@ pub enum Command {
     Hello { fence: u64 },
     Start(Box<Start>),
     Cancel { fence: u64, attempt: String },
+    Deadline { fence: u64, attempt: String, in_s: Option<f64> },
     Forget { fence: u64, dirs: Vec<Text> },
     Exit { fence: u64 },
 }
@@ -42,6 +43,12 @@ pub struct Start {
     pub forget: Vec<Text>,
     #[serde(default)]
     pub inline_log_bytes: u64,
+    /// Nobody wants it without a driver: it ends with the last connection.
+    #[serde(default)]
+    pub with_driver: bool,
+    /// A file in its directory that it writes itself, to be kept from filling the disk.
+    #[serde(default)]
+    pub own_log: Option<Text>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -85,10 +92,16 @@ pub fn read(line: &[u8]) -> Result<Command, String> {
     match &*head.r#type {
         "hello" => Ok(Command::Hello { fence }),
         "start" => Ok(Command::Start(Box::new(read_start(line)?))),
-        "cancel" => match head.attempt {
-            Some(attempt) => Ok(Command::Cancel { fence, attempt }),
-            None => Err("cancel names no attempt".into()),
-        },
+        "cancel" => Ok(Command::Cancel { fence, attempt: head.attempt.ok_or("cancel names no attempt")? }),
+        "deadline" => {
+            #[derive(Deserialize)]
+            struct Deadline {
+                in_s: Option<f64>,
+            }
+            let Deadline { in_s } = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+            check_seconds(in_s)?;
+            Ok(Command::Deadline { fence, attempt: head.attempt.ok_or("deadline names no attempt")?, in_s })
+        }
         "forget" => {
             #[derive(Deserialize)]
             struct Forget {
@@ -111,10 +124,22 @@ fn read_start(line: &[u8]) -> Result<Start, String> {
         return Err(format!("step {:?} has no program", step.name));
     }
     let limits = start.steps.iter().filter_map(|s| s.timeout_s).chain(start.timeout_s);
-    if let Some(bad) = limits.chain([start.grace_s]).find(|s| !(s.is_finite() && *s >= 0.0)) {
-        return Err(format!("{bad} is no number of seconds"));
+    check_seconds(limits.chain([start.grace_s]))?;
+    if let Some(name) = start.own_log.as_ref().filter(|name| !is_file_name(name.bytes())) {
+        return Err(format!("own_log is {name}, not the name of a file"));
     }
     Ok(start)
+}
+
+fn check_seconds(limits: impl IntoIterator<Item = f64>) -> Result<(), String> {
+    match limits.into_iter().find(|s| !(s.is_finite() && *s >= 0.0)) {
+        Some(bad) => Err(format!("{bad} is no number of seconds")),
+        None => Ok(()),
+    }
+}
+
+fn is_file_name(bytes: &[u8]) -> bool {
+    !matches!(bytes, b"" | b"." | b"..") && !bytes.contains(&b'/')
 }
 
 /// Seconds as a duration; years are as good as for ever and cannot overflow the clock.
@@ -194,5 +219,20 @@ mod tests {
         let negative = START.replace("\"steps\"", "\"timeout_s\":-1,\"steps\"");
         assert!(read(negative.as_bytes()).unwrap_err().contains("seconds"));
         assert!(read(START.replace("[\"true\"]", "[]").as_bytes()).is_err());
+        for name in ["", ".", "..", "a/b", "/etc/passwd"] {
+            let bad = START.replace("\"steps\"", &format!("\"own_log\":\"{name}\",\"steps\""));
+            assert!(read(bad.as_bytes()).unwrap_err().contains("own_log"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_deadline_is_a_number_of_seconds_or_none() {
+        let read =
+            |in_s: &str| read(format!(r#"{{"type":"deadline","fence":1,"attempt":"1","in_s":{in_s}}}"#).as_bytes());
+        assert!(matches!(read("0.5"), Ok(Command::Deadline { in_s: Some(0.5), .. })));
+        assert!(matches!(read("null"), Ok(Command::Deadline { in_s: None, .. })));
+        for bad in ["-1", "\"x\"", "1e999"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
     }
 }

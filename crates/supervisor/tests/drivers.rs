@@ -143,6 +143,43 @@ fn a_new_driver_adopts_a_running_attempt() {
 }
 
 #[test]
+fn what_serves_its_driver_alone_ends_with_it() {
+    let run = Run::new();
+    let (mut supervisor, mut driver) = run.supervise();
+    let mut start = run.start("1", "setsid sleep 60 & trap '' TERM; echo up > up; while :; do sleep 0.05; done");
+    start["with_driver"] = json!(true);
+    start["timeout_s"] = json!(null);
+    driver.send(&start);
+    driver.expect("begun");
+    run.wait_for_file("up");
+    drop(driver);
+    assert_eq!(supervisor.exit_code(), Some(0));
+    let result = run.result("1");
+    assert_eq!((&result["outcome"], &result["steps"][0]["signal"]), (&json!("cancelled"), &json!(9)));
+    run.assert_nothing_left();
+}
+
+#[test]
+fn a_driver_that_takes_over_has_what_served_the_one_before() {
+    let run = Run::new();
+    let (mut supervisor, mut old) = run.supervise();
+    let mut start = run.start("1", "sleep 60");
+    start["with_driver"] = json!(true);
+    old.send(&start);
+    old.expect("begun");
+    let mut new = run.connect(2);
+    assert_eq!(new.hello()["attempt"], "1");
+    assert!(old.next().is_none());
+    drop(old);
+    assert!(supervisor.is_running());
+    new.send(&json!({"type": "cancel", "fence": 2, "attempt": "1"}));
+    assert_eq!(new.expect("ended")["result"]["outcome"], "cancelled");
+    let mut next = run.start("2", "echo next");
+    next["fence"] = json!(2);
+    assert_eq!(new.perform(&next)["log"], "next\n");
+}
+
+#[test]
 fn garbage_is_refused_and_the_attempt_does_not_notice() {
     let run = Run::new();
     let (mut supervisor, mut driver) = run.supervise();

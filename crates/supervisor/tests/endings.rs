@@ -34,6 +34,46 @@ fn the_time_limit_of_the_attempt_counts_all_steps() {
 }
 
 #[test]
+fn a_deadline_can_be_set_moved_and_cleared_while_it_runs() {
+    let run = Run::new();
+    let (_supervisor, mut driver) = run.supervise();
+    let deadline = |in_s| json!({"type": "deadline", "fence": 1, "attempt": "1", "in_s": in_s});
+    let mut start = run.start("1", "while [ ! -e go ]; do sleep 0.02; done");
+    start["timeout_s"] = json!(null);
+    driver.send(&start);
+    driver.expect("begun");
+    for in_s in [json!(0.3), json!(60), json!(0.3), json!(null)] {
+        driver.send(&deadline(in_s));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    std::fs::write(run.work().join("go"), "").unwrap();
+    assert_eq!(driver.expect("ended")["result"]["outcome"], "ok");
+    driver.send(&deadline(json!(0.1)));
+    driver.send(&run.start("2", "sleep 60"));
+    driver.expect("begun");
+    let mut second = deadline(json!(0.2));
+    second["attempt"] = json!("2");
+    driver.send(&second);
+    let result = driver.expect("ended")["result"].take();
+    assert_eq!((&result["outcome"], &result["steps"][0]["timed_out"]), (&json!("timed_out"), &json!(true)));
+    assert!(result["wall_s"].as_f64().unwrap() < 5.0);
+    run.assert_nothing_left();
+}
+
+#[test]
+fn a_deadline_of_an_older_driver_is_refused() {
+    let run = Run::new();
+    let (_supervisor, mut driver) = run.supervise();
+    driver.send(&run.start("1", "sleep 0.4"));
+    driver.expect("begun");
+    run.set_fence(2);
+    driver.send(&json!({"type": "deadline", "fence": 1, "attempt": "1", "in_s": 0}));
+    let refused = driver.expect("refused");
+    assert_eq!((&refused["reason"], &refused["attempt"]), (&json!("fence"), &json!("1")));
+    assert_eq!(driver.expect("ended")["result"]["outcome"], "ok");
+}
+
+#[test]
 fn cancel_ends_the_attempt_and_a_late_one_does_nothing() {
     let run = Run::new();
     let (_supervisor, mut driver) = run.supervise();

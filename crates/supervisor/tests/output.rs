@@ -93,3 +93,29 @@ fn the_log_can_be_read_while_the_attempt_runs() {
     driver.send(&json!({"type": "cancel", "fence": 1, "attempt": "1"}));
     driver.expect("ended");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_log_that_it_writes_itself_does_not_fill_the_disk() {
+    use std::os::unix::fs::MetadataExt;
+    let run = Run::new();
+    let (_supervisor, mut driver) = run.supervise();
+    let log = run.dir("1").join("own");
+    let script = format!(
+        "exec >> {}; echo first; for i in 1 2 3 4 5 6 7 8; do head -c 20000000 /dev/zero | tr '\\0' x; sleep 0.1; done; \
+         echo last; echo all > all; while [ ! -e go ]; do sleep 0.02; done",
+        log.display()
+    );
+    let mut start = run.start("1", &script);
+    start["own_log"] = json!("own");
+    driver.send(&start);
+    driver.expect("begun");
+    run.wait_for_file("all");
+    wait_until("the middle to be given back", || std::fs::metadata(&log).unwrap().blocks() * 512 < 1_000_000);
+    std::fs::write(run.work().join("go"), "").unwrap();
+    driver.expect("ended");
+    let bytes = std::fs::read(&log).unwrap();
+    assert_eq!(bytes.len(), 160_000_000 + "first\nlast\n".len());
+    assert!(bytes.starts_with(b"first\nxxx") && bytes.ends_with(b"xxxlast\n"));
+    assert!(bytes[6..65536].iter().chain(&bytes[bytes.len() - 65536..bytes.len() - 5]).all(|b| *b == b'x'));
+}

@@ -5,8 +5,10 @@ run. Pure. On replay these events come from the log like all others, so a change
 """
 
 from collections.abc import Iterable
+from itertools import takewhile
 
 from budwood._core.events import (
+    AskingEnded,
     AttemptEnded,
     Event,
     External,
@@ -36,10 +38,18 @@ def consequences(state: RunState, event: Event) -> list[Event]:
             return _after_attempt(state, event)
         case TasksCancelled(tasks=ids):
             return _skip_dependants(state, (state.task(i) for i in ids))
-        case TasksAdded(more=False) | PlanRevised() | TasksRetried():
+        case TasksAdded(more=False, ask=number):
+            return _skip_dependants(state, _stood_on(state, number))
+        case PlanRevised() | TasksRetried():
             return _skip_dependants(state, (task for task in state.tasks if task.phase in _UNMET and not task.removed))
         case _:
             return []
+
+
+def _stood_on(state: RunState, ask: int) -> list[TaskState]:
+    """Return what the tasks of the last answer come directly after; nobody else can have become impossible by it."""
+    newest = takewhile(lambda task: task.ask == ask, reversed(state.tasks))
+    return [state.tasks[n] for n in sorted({n for task in newest for n in state.hard[task.number]})]
 
 
 def _after_attempt(state: RunState, event: AttemptEnded) -> list[Event]:
@@ -94,12 +104,10 @@ def _breaker_opens(state: RunState, task: TaskState) -> bool:
 
 def _strict(state: RunState, task: TaskState) -> list[Event]:
     rest = tuple(other.spec.id for other in state.tasks if other.phase in _NOT_BEGUN and not other.removed)
-    if not rest:
-        return []
-    return [
-        External(cause="strict", detail=f"task {task.spec.id} failed", task=task.spec.id),
-        TasksSkipped(tasks=rest, because=task.spec.id),
-    ]
+    ends: list[Event] = [TasksSkipped(tasks=rest, because=task.spec.id)] if rest else []
+    if state.asking:
+        ends.append(AskingEnded(asks=state.asks, stopped=True))
+    return [External(cause="strict", detail=f"task {task.spec.id} failed", task=task.spec.id), *ends] if ends else []
 
 
 def _skip_dependants(state: RunState, causes: Iterable[TaskState]) -> list[Event]:
@@ -133,12 +141,14 @@ def at_rest(state: RunState, now_ms: int) -> list[Event]:
     if state.phase not in (RunPhase.ACTIVE, RunPhase.WAITING):
         return []
     if time_is_spent(state, now_ms):
-        return _spent(f"time: {state.driven_until(now_ms):.0f} of {state.settings.budget_time_s:.0f} s")
+        return budget_pause(f"time: {state.driven_until(now_ms):.0f} of {state.settings.budget_time_s:.0f} s")
     if state.open:
         return []
+    if state.asking and state.tasks_ended and len(state.tasks) >= state.settings.max_tasks:
+        return budget_pause(f"{len(state.tasks)} of {state.settings.max_tasks} tasks, and the strategy wants more")
     task = best_ready(state, now_ms)
     if task is not None:
-        return [] if has_budget(state, task) else _spent(_what_is_spent(state, task))
+        return [] if has_budget(state, task) else budget_pause(_what_is_spent(state, task))
     return _waiting(state, now_ms)
 
 
@@ -154,7 +164,8 @@ def _waiting(state: RunState, now_ms: int) -> list[Event]:
     return [RunWaiting(reason=f"ready tasks in back-off: {len(ready)}", until_ms=until)]
 
 
-def _spent(what: str) -> list[Event]:
+def budget_pause(what: str) -> list[Event]:
+    """Say that a budget is spent, and pause."""
     return [External(cause="budget", detail=what), RunPaused(kind="budget", reason=f"budget spent: {what}")]
 
 

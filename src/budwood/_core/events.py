@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, get_args
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import Raw as RawJson
 
 from budwood._core.model import (
+    PLAN,
     AttemptError,
     AttemptPhase,
     LaneSpec,
@@ -36,14 +38,41 @@ class RunCreated(_Fact, frozen=True, tag="run_created"):
     source: str = ""
     cwd: str = ""
     made_by: str = ""
+    strategy: str = PLAN
+    """Who decides which tasks to add: `plan`, or a user's own class as `module:name`."""
+    options: dict[str, object] = {}
+    """What the strategy was made with."""
+    task_defaults: dict[str, object] = {}
+    """What tasks of the strategy get that they do not say themselves; a plan's tasks have it already."""
 
 
 class TasksAdded(_Fact, frozen=True, tag="tasks_added"):
-    """Tasks joined the graph, in task order; large plans come in several of these, `more` on all but the last."""
+    """Tasks joined the graph, in task order; large plans come in several of these, `more` on all but the last.
+
+    Number `ask` of what the strategy asked for: it is never asked for that again.
+    """
 
     tasks: tuple[TaskSpec, ...]
     lanes: tuple[LaneSpec, ...] = ()
     more: bool = False
+    ask: int = 0
+
+
+class AskingEnded(_Fact, frozen=True, tag="asking_ended"):
+    """The strategy is asked no more, after so many asks: it wants no more tasks.
+
+    Or it was `stopped`, because a task failed under strict; then a retry lets it go on.
+    """
+
+    asks: int
+    stopped: bool = False
+
+
+class WindowFull(_Fact, frozen=True, tag="window_full"):
+    """Slots are free and the strategy may not be asked before this task has ended; said once in each drive."""
+
+    ask: int
+    task: TaskId
 
 
 class PlanRevised(_Fact, frozen=True, tag="plan_revised"):
@@ -136,6 +165,8 @@ class AttemptEnded(_Fact, frozen=True, tag="attempt_ended"):
     backoff_s: float = 0.0
     usage: Usage = Usage()
     measure: Measure = Measure()
+    result: RawJson | UnsetType = UNSET
+    """What a function returned."""
 
 
 class TasksSkipped(_Fact, frozen=True, tag="tasks_skipped"):
@@ -159,7 +190,7 @@ class TasksRetried(_Fact, frozen=True, tag="tasks_retried"):
 
 
 class RunPaused(_Fact, frozen=True, tag="run_paused"):
-    """Nothing new starts. `kind` decides the exit code: budget, breaker, disk, limits, person, slots."""
+    """Nothing new starts. `kind` decides the exit code: budget, breaker, disk, limits, person, slots, strategy."""
 
     kind: str
     reason: str
@@ -210,6 +241,8 @@ class RequestRefused(_Fact, frozen=True, tag="request_refused"):
 Event = (
     RunCreated
     | TasksAdded
+    | AskingEnded
+    | WindowFull
     | PlanRevised
     | SettingsChanged
     | DriverStarted
@@ -319,6 +352,7 @@ def about(event: Event) -> tuple[TaskId, ...]:
             | AttemptAdopted(task=task)
             | AttemptEnded(task=task)
             | External(task=task)
+            | WindowFull(task=task)
         ):
             return () if task is None else (task,)
         case _:

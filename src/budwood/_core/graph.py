@@ -1,24 +1,28 @@
 """The graph of a plan: checked once, then numbers only.
 
 Knows what a task waits for. Must not know states, files or time. Everything is a plain list of ints, and nothing
-recurses: a million tasks are put into batches in about half a second. The lists of a graph are to be read, not changed;
-empty ones may be shared.
+recurses: a million tasks are put into batches in a second or two, whatever order they come in. The lists of a graph are
+to be read, not changed; empty ones may be shared.
 """
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 from budwood._core import wishes
 from budwood._core.cycles import describe
-from budwood._core.edges import Edges, dependants, order
+from budwood._core.edges import NOTHING, Edges, dependants, depths, layers
 from budwood._core.lanes import add_lane_edges
 from budwood._core.model import LaneSpec, TaskId, TaskSpec
 from budwood._core.suggest import did_you_mean
 from budwood.errors import PlanError
 
-__all__ = ["Graph", "batches", "build", "critical_path", "dependants", "order", "paths"]
+__all__ = ["Graph", "batches", "build", "critical_path", "dependants", "paths"]
 
 BREAK_IT = "remove one of these dependencies, or make it prefer_after"
+_SPARSE = 4
+"""Ids that are numbers below so many times their count are looked up in an array."""
 
 
 @dataclass(slots=True)
@@ -30,6 +34,8 @@ class Graph:
     soft: list[list[int]]
     dropped: list[tuple[int, int]] = field(default_factory=list)
     """Soft edges (task, dependency) that would have closed a cycle."""
+    layers: list[list[int]] | None = None
+    """Its batches, once somebody wanted them."""
 
 
 def build(tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec]) -> Graph:
@@ -38,18 +44,23 @@ def build(tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec]) -> Graph:
     numbers = _numbered(ids, what="task")
     hard = _numbers_of([task.after for task in tasks], numbers, ids=ids, key="after")
     _refuse_self(hard, ids)
-    add_lane_edges(hard, tasks, lanes, lane_numbers=_numbered([lane.id for lane in lanes], what="lane"))
-    if len(order(hard)) < len(ids):
+    lane_numbers = _by_text(_numbered([lane.id for lane in lanes], what="lane"))
+    add_lane_edges(hard, tasks, lanes, lane_numbers=lane_numbers)
+    depth = depths(hard)
+    if depth is None:
         raise PlanError(describe(hard, ids), hint=BREAK_IT)
     soft, dropped = _soft(tasks, hard, numbers=numbers, ids=ids)
-    return Graph(ids, hard, soft, dropped)
+    return Graph(ids, hard, soft, dropped, layers(depth))
 
 
-def _numbered(ids: Sequence[TaskId], *, what: str) -> dict[str, int]:
-    numbers = {str(name): number for number, name in enumerate(ids)}
+def _numbered(ids: Sequence[TaskId], *, what: str) -> dict[TaskId, int]:
+    """Number the ids, which are compared as text; where there are both kinds, the result has texts only."""
+    if len(set(map(type, ids))) > 1:
+        ids = [str(name) for name in ids]
+    numbers = {name: number for number, name in enumerate(ids)}
     if len(numbers) < len(ids):
-        twice = next(name for number, name in enumerate(ids) if numbers[str(name)] != number)
-        places = [number for number, name in enumerate(ids, start=1) if str(name) == str(twice)]
+        twice = next(name for number, name in enumerate(ids) if numbers[name] != number)
+        places = [number for number, name in enumerate(ids, start=1) if name == twice]
         raise PlanError(
             f"{what} id {str(twice)!r} is used {len(places)} times: {what}s number {', '.join(map(str, places[:10]))}",
             hint='ids are compared as text, so 7 and "7" are the same; give each its own',
@@ -57,23 +68,63 @@ def _numbered(ids: Sequence[TaskId], *, what: str) -> dict[str, int]:
     return numbers
 
 
+def _by_text(numbers: Mapping[TaskId, int]) -> dict[str, int]:
+    return {str(name): number for name, number in numbers.items()}
+
+
 def _numbers_of(
-    named: Sequence[Sequence[TaskId]], numbers: dict[str, int], *, ids: Sequence[TaskId], key: str
+    named: Sequence[Sequence[TaskId]], numbers: Mapping[TaskId, int], *, ids: Sequence[TaskId], key: str
 ) -> list[list[int]]:
-    try:
-        found = [[numbers[str(name)] for name in given] for given in named]
-    except KeyError:
-        task, missing = next(
-            (n, str(name)) for n, given in enumerate(named) for name in given if str(name) not in numbers
-        )
-        raise PlanError(
-            f"task {str(ids[task])!r} has {missing!r} in {key}, but no task is called that",
-            hint=did_you_mean(missing, numbers),
-        ) from None
+    flat = _looked_up(named, numbers)
+    if flat is None:  # unknown, or the same text as another kind: 7 for "7"
+        found = _numbers_by_text(named, _by_text(numbers), ids=ids, key=key)
+    else:
+        rest = iter(flat)
+        found = [list(islice(rest, len(given))) if given else NOTHING for given in named]
     for task, given in enumerate(found):
         if len(given) > 1 and len(set(given)) < len(given):
             found[task] = list(dict.fromkeys(given))
     return found
+
+
+def _looked_up(named: Sequence[Sequence[TaskId]], numbers: Mapping[TaskId, int]) -> "array[int] | None":
+    """Look all names up at once; None if one is not found as it is written.
+
+    In an array, so that each list of edges gets ints of its own, which lie beside it in memory: in a graph of a million
+    tasks in no order, waiting for memory is what takes the time. For the same reason ids that are numbers from a
+    small range are not looked up in a dict.
+    """
+    most = _SPARSE * len(numbers)
+    if all(type(name) is int and 0 <= name < most for name in numbers):
+        return _looked_up_below(most, named, numbers)
+    try:
+        return array("i", map(numbers.__getitem__, chain.from_iterable(named)))
+    except KeyError:
+        return None
+
+
+def _looked_up_below(
+    most: int, named: Sequence[Sequence[TaskId]], numbers: Mapping[TaskId, int]
+) -> "array[int] | None":
+    places = array("i", [-1]) * most
+    for name, number in numbers.items():
+        places[int(name)] = number
+    names = [name for name in chain.from_iterable(named) if isinstance(name, int) and 0 <= name < most]
+    found = array("i", map(places.__getitem__, names))
+    return None if -1 in found or len(found) < sum(map(len, named)) else found
+
+
+def _numbers_by_text(
+    named: Sequence[Sequence[TaskId]], numbers: Mapping[str, int], *, ids: Sequence[TaskId], key: str
+) -> list[list[int]]:
+    for task, given in enumerate(named):
+        missing = next((str(name) for name in given if str(name) not in numbers), None)
+        if missing is not None:
+            raise PlanError(
+                f"task {str(ids[task])!r} has {missing!r} in {key}, but no task is called that",
+                hint=did_you_mean(missing, numbers),
+            )
+    return [[numbers[str(name)] for name in given] for given in named]
 
 
 def _refuse_self(hard: Edges, ids: Sequence[TaskId]) -> None:
@@ -83,10 +134,10 @@ def _refuse_self(hard: Edges, ids: Sequence[TaskId]) -> None:
 
 
 def _soft(
-    tasks: Sequence[TaskSpec], hard: Edges, *, numbers: dict[str, int], ids: Sequence[TaskId]
+    tasks: Sequence[TaskSpec], hard: Edges, *, numbers: Mapping[TaskId, int], ids: Sequence[TaskId]
 ) -> tuple[list[list[int]], list[tuple[int, int]]]:
     if not any(task.prefer_after for task in tasks):
-        return [[]] * len(ids), []
+        return [NOTHING] * len(ids), []
     wished = _numbers_of([task.prefer_after for task in tasks], numbers, ids=ids, key="prefer_after")
     # What is waited for anyway need not be wished for.
     return wishes.keep(hard, [[n for n in given if n not in hard[task]] for task, given in enumerate(wished)])
@@ -94,29 +145,23 @@ def _soft(
 
 def batches(graph: Graph) -> list[list[int]]:
     """Group the tasks as Kahn's algorithm does: each batch depends only on those before it; numbers ascend."""
-    hard = graph.hard
-    depth = [0] * len(hard)
-    for number in order(hard):
-        deepest = -1
-        for dependency in hard[number]:
-            if depth[dependency] > deepest:  # noqa: PLR1730 - calling max takes twice as long
-                deepest = depth[dependency]
-        depth[number] = deepest + 1
-    grouped: list[list[int]] = [[] for _ in range(max(depth, default=-1) + 1)]
-    for number, level in enumerate(depth):
-        grouped[level].append(number)
-    return grouped
+    if graph.layers is None:
+        depth = depths(graph.hard)
+        assert depth is not None
+        graph.layers = layers(depth)
+    return graph.layers
 
 
 def paths(graph: Graph) -> list[int]:
     """Count, for each task, the tasks on the longest path from it to an end, itself included."""
     hard = graph.hard
     length = [1] * len(hard)
-    for number in reversed(order(hard)):
-        longer = length[number] + 1
-        for dependency in hard[number]:
-            if length[dependency] < longer:  # noqa: PLR1730 - calling max takes twice as long
-                length[dependency] = longer
+    for batch in reversed(batches(graph)):
+        for number in batch:
+            longer = length[number] + 1
+            for dependency in hard[number]:
+                if length[dependency] < longer:  # noqa: PLR1730 - calling max takes twice as long
+                    length[dependency] = longer
     return length
 
 
@@ -125,12 +170,8 @@ def critical_path(graph: Graph) -> list[int]:
     length = paths(graph)
     if not length:
         return []
-    following: dict[int, int] = {}
-    for number, given in enumerate(graph.hard):
-        for dependency in given:
-            if length[dependency] == length[number] + 1:
-                following.setdefault(dependency, number)
-    path = [length.index(max(length))]
-    while path[-1] in following:
-        path.append(following[path[-1]])
+    longest = max(length)
+    path = [length.index(longest)]
+    for group in reversed(layers(length)[1:longest]):
+        path.append(next(number for number in group if path[-1] in graph.hard[number]))
     return path

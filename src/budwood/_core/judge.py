@@ -4,6 +4,7 @@ Pure: from the state and what the executor saw. Success is evidence (exit codes)
 """
 
 import msgspec
+from msgspec import UNSET
 
 from budwood._core.events import AttemptEnded
 from budwood._core.model import AttemptError, AttemptPhase, Outcome, Usage
@@ -17,7 +18,7 @@ _MOST_USD = 1e9
 _MOST_TOKENS = 10**12
 ENVIRONMENT = frozenset({"disk_full", "io"})
 """The machine failed, not the task: the run pauses, and the attempt does not count."""
-SETUP = frozenset({"not_found", "denied", "no_directory", "spawn"})
+SETUP = frozenset({"not_found", "denied", "no_directory", "spawn", "import"})
 """The task could not even begin: what the breaker counts."""
 
 
@@ -42,6 +43,7 @@ def judge(state: RunState, task: TaskState, outcome: Outcome) -> AttemptEnded:
         backoff_s=_backoff_s(state, task) if will_retry and counts else 0.0,
         usage=_believable(outcome.usage),
         measure=outcome.measure,
+        result=outcome.result if outcome.phase is AttemptPhase.SUCCEEDED else UNSET,
     )
 
 
@@ -88,6 +90,7 @@ def _error(task: TaskState, outcome: Outcome, *, will_retry: bool) -> AttemptErr
         max_retries=task.spec.retries,
         will_retry=will_retry,
         timed_out=outcome.phase is AttemptPhase.TIMED_OUT,
+        traceback=outcome.traceback,
     )
 
 

@@ -16,5 +16,7 @@ _ENCODER = msgspec.json.Encoder(order="sorted")
 
 def task_key(spec: TaskSpec, parents: Iterable[str]) -> str:
     """Hash a definition and the keys of its hard dependencies, in the order in which the task names them."""
-    body = _ENCODER.encode([str(spec.id), spec.run, spec.prompt, spec.env, spec.env_pass, list(parents)])
-    return hashlib.sha256(body).hexdigest()[:24]
+    body: list[object] = [str(spec.id), spec.run, spec.prompt, spec.env, spec.env_pass, list(parents)]
+    if spec.function is not None:
+        body += (spec.function, spec.args, spec.kwargs)
+    return hashlib.sha256(_ENCODER.encode(body)).hexdigest()[:24]

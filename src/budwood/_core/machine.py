@@ -10,12 +10,12 @@ from heapq import heappush
 from budwood._core import events as e
 from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.events import Event, Recorded
-from budwood._core.model import ENDED_TASK, AttemptPhase, RunPhase, TaskPhase, TaskSpec
+from budwood._core.join import add_tasks
+from budwood._core.model import ENDED_TASK, PLAN, AttemptPhase, RunPhase, TaskPhase, TaskSpec
 from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, check_move
-from budwood._core.project import ended_row
-from budwood._core.revise import add_tasks, revise_plan
-from budwood._core.schedule import released, unpark_all
-from budwood._core.state import AttemptState, Queue, RunState, TaskState
+from budwood._core.revise import revise_plan
+from budwood._core.schedule import given_up, released, unpark_all
+from budwood._core.state import AttemptState, Ended, Queue, RunState, TaskState
 from budwood.errors import UnknownEvent
 
 
@@ -77,7 +77,7 @@ def _want_again(state: RunState, tasks: Iterable[TaskState], *, restored: Iterab
         task.error_type = ""
         task.cancelling = False
     for task in done:
-        task.tries = task.completions[task.key]
+        task.tries = task.tries_until_done(task.key) or 0
         if task.phase is TaskPhase.READY:  # one restored before it was the last that it waited for
             move_task(state, task, TaskPhase.BLOCKED)
         move_task(state, task, TaskPhase.DONE)
@@ -100,6 +100,9 @@ def _move_run(state: RunState, phase: RunPhase) -> None:
 def _run_created(state: RunState, event: e.RunCreated, at_ms: int, _: list[Command]) -> None:
     state.id, state.name, state.settings = event.run, event.name, event.settings
     state.source, state.cwd, state.made_by = event.source, event.cwd, event.made_by
+    state.strategy, state.options = event.strategy, event.options
+    state.task_defaults = event.task_defaults
+    state.asking = event.strategy != PLAN
     state.created_at_ms = at_ms
 
 
@@ -108,11 +111,20 @@ def _tasks_added(state: RunState, event: e.TasksAdded, _at_ms: int, _: list[Comm
     state.lanes.extend(event.lanes)
     if not event.more:
         specs, state.arriving = state.arriving, []
-        added = add_tasks(state, specs)
-        for task in state.tasks:
+        joined = add_tasks(state, specs, ask=event.ask)
+        state.asks = event.ask + 1
+        for task in joined.held:
+            move_task(state, task, TaskPhase.BLOCKED)
+        for task in joined.moved:
             if task.phase is TaskPhase.READY:
-                heappush(state.queue.ready, task.rank)  # its path may be longer now, and its older entry stale
-        _want_again(state, added)
+                heappush(state.queue.ready, task.rank)  # the older entry no longer equals its rank, so it is stale
+        for task in joined.added:
+            if task.waiting == 0:
+                move_task(state, task, TaskPhase.READY)
+
+
+def _asking_ended(state: RunState, event: e.AskingEnded, _at_ms: int, _: list[Command]) -> None:
+    state.asking, state.stopped = False, event.stopped
 
 
 def _plan_revised(state: RunState, event: e.PlanRevised, _at_ms: int, commands: list[Command]) -> None:
@@ -210,7 +222,7 @@ def _attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands:
     attempt.pid = event.pid or attempt.pid
     attempt.started_at_ms = event.began_at_ms or attempt.started_at_ms
     state.touched.attempts.discard(task.number)
-    state.touched.ended.append(ended_row(task, event, at_ms=at_ms))
+    state.touched.ended.append(Ended(task.number, attempt, event, state.number + 1, at_ms))
     _hold(state, task, sign=-1)
     released(state, attempt.spec)
     _settle(state, task, event, reserved=attempt.spec)
@@ -220,7 +232,7 @@ def _attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands:
         task.phase = TaskPhase.CANCELLED  # it was taken off the counts when the plan lost it
         state.touched.tasks.add(task.number)
     elif attempt.key != task.key:  # the plan was edited while it ran: its result stays readable and counts for nothing
-        done = task.key in task.completions  # edited there and back: this has been done before
+        done = task.tries_until_done(task.key) is not None  # edited there and back: this has been done before
         _want_again(state, [] if done else [task], restored=[task] if done else [])
     else:
         _judge_task(state, task, event, commands=commands, at_ms=at_ms)
@@ -242,7 +254,8 @@ def _judge_task(
     task.lost += event.phase is AttemptPhase.ABANDONED
     task.error_type = "" if event.error is None else event.error.type
     if event.phase is AttemptPhase.SUCCEEDED:
-        task.completions[task.key] = task.tries
+        before = [done for done in task.completions if done[0] != task.key]
+        task.completions = (*before, (task.key, task.tries))
         move_task(state, task, TaskPhase.DONE)
     elif task.cancelling or event.phase is AttemptPhase.CANCELLED:
         move_task(state, task, TaskPhase.CANCELLED)
@@ -257,15 +270,19 @@ def _judge_task(
 
 
 def _tasks_skipped(state: RunState, event: e.TasksSkipped, _at_ms: int, _: list[Command]) -> None:
+    in_line = False
     for task_id in event.tasks:
         task = state.task(task_id)
+        in_line = in_line or task.phase is TaskPhase.READY
         task.because = event.because
         move_task(state, task, TaskPhase.SKIPPED)
-    unpark_all(state)
+    given_up(state, in_line=in_line)
 
 
 def _tasks_cancelled(state: RunState, event: e.TasksCancelled, _at_ms: int, commands: list[Command]) -> None:
-    state.cancelled = state.cancelled or event.whole_run
+    if event.whole_run:
+        state.cancelled = True
+        state.asking, state.stopped = False, state.stopped or state.asking
     for task_id in event.tasks:
         task = state.task(task_id)
         task.cancelling = True
@@ -279,6 +296,7 @@ def _tasks_cancelled(state: RunState, event: e.TasksCancelled, _at_ms: int, comm
 def _tasks_retried(state: RunState, event: e.TasksRetried, _at_ms: int, _: list[Command]) -> None:
     _move_run(state, RunPhase.ACTIVE)
     state.cancelled = False
+    state.asking, state.stopped = state.asking or state.stopped, False
     _want_again(state, (state.task(task_id) for task_id in event.tasks))
 
 
@@ -310,6 +328,8 @@ def _external(state: RunState, event: e.External, _at_ms: int, _: list[Command])
 _HANDLERS: dict[type[Event], Callable[..., None]] = {
     e.RunCreated: _run_created,
     e.TasksAdded: _tasks_added,
+    e.AskingEnded: _asking_ended,
+    e.WindowFull: _noted,
     e.PlanRevised: _plan_revised,
     e.SettingsChanged: _settings_changed,
     e.DriverStarted: _driver_started,

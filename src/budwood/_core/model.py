@@ -6,10 +6,14 @@ Knows msgspec, because these values travel as JSON. Must not know files, clocks,
 from enum import StrEnum
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
 TaskId = str | int
 """As the plan gives it; unique in its run by its text, so that 7 and "7" are one id."""
+
+
+PLAN = "plan"
+"""The strategy that is given all of its tasks."""
 
 
 class RunPhase(StrEnum):
@@ -51,11 +55,15 @@ ENDED_TASK = frozenset({TaskPhase.DONE, TaskPhase.FAILED, TaskPhase.CANCELLED, T
 ENDED_RUN = frozenset({RunPhase.FINISHED, RunPhase.CANCELLED})
 
 
-class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A piece of wanted work, with every default filled in."""
 
     id: TaskId
     run: str | tuple[str, ...] | None = None
+    function: str | None = None
+    """`module:name`, instead of a command; called with `args` and `kwargs`, which are JSON."""
+    args: tuple[object, ...] = ()
+    kwargs: dict[str, object] = {}
     description: str = ""
     prompt: str = ""
     after: tuple[TaskId, ...] = ()
@@ -103,6 +111,15 @@ class RunSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     grace_s: float = 5.0
     output_bytes: int = 4 * 1024 * 1024
     notify: str | None = None
+    python: str = ""
+    """The interpreter that function tasks run in; empty where a run has none."""
+    worker_memory_bytes: int = 1024**3
+    """A worker that has grown past this is replaced between two calls."""
+    window: int | None = None
+    """Ask number k of the strategy sees the results of asks 0 to k - window; None where it has nothing to wait for."""
+    order: Literal["task", "completion"] = "task"
+    max_tasks: int = 100_000
+    """A strategy that has asked for so many is not asked again."""
 
 
 class AttemptError(Struct, frozen=True, kw_only=True):
@@ -114,6 +131,8 @@ class AttemptError(Struct, frozen=True, kw_only=True):
     max_retries: int
     will_retry: bool
     timed_out: bool = False
+    traceback: str | UnsetType = UNSET
+    """Of a function that raised."""
 
 
 class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -145,6 +164,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     signal: int | None = None
     error_type: str | None = None
     message: str = ""
+    traceback: str | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    """What a function returned, as JSON."""
     began_at_ms: int | None = None
     pid: int | None = None
     usage: Usage = Usage()

@@ -5,21 +5,20 @@ Knows the state and the rows. Must not know stores.
 
 import msgspec
 
-from budwood._core.events import AttemptEnded
-from budwood._core.model import TaskPhase
+from budwood._core.model import TaskPhase, TaskSpec
 from budwood._core.rows import AttemptRow, DependencyRow, Rows, RunRow, TaskRow
-from budwood._core.state import AttemptState, RunState, TaskState, Touched
+from budwood._core.state import AttemptState, Ended, RunState, TaskState, Touched
 
 
 def take_rows(state: RunState) -> Rows:
     """Return the rows that changed since the last call."""
     touched, state.touched = state.touched, Touched()
-    attempts = [_open_row(t, t.attempt) for t in map(state.tasks.__getitem__, sorted(touched.attempts)) if t.attempt]
+    attempts = [_open_row(n, attempt) for n in sorted(touched.attempts) if (attempt := state.tasks[n].attempt)]
     edges = tuple(sorted(touched.edges))
     return Rows(
         run=run_row(state),
         tasks=tuple(_task_row(state.tasks[n]) for n in sorted(touched.tasks)),
-        attempts=(*touched.ended, *attempts),
+        attempts=(*map(_ended_row, touched.ended), *attempts),
         dependencies=tuple(row for n in edges for row in _dependency_rows(state, n)),
         gone_dependencies=edges,
     )
@@ -58,16 +57,14 @@ def run_row(state: RunState) -> RunRow:
 
 def _task_row(task: TaskState) -> TaskRow:
     spec = task.spec
-    command = (
-        "" if spec.run is None else spec.run if isinstance(spec.run, str) else msgspec.json.encode(spec.run).decode()
-    )
     return TaskRow(
         number=task.number,
         id=spec.id,
         key=task.key,
         phase=task.phase,
         description=spec.description,
-        command=command,
+        command=_command(spec),
+        batch=task.batch,
         lane=spec.lane,
         group=spec.group,
         priority=spec.priority,
@@ -79,9 +76,17 @@ def _task_row(task: TaskState) -> TaskRow:
     )
 
 
-def _open_row(task: TaskState, attempt: AttemptState) -> AttemptRow:
+def _command(spec: TaskSpec) -> str:
+    if spec.function is not None:
+        return spec.function
+    if spec.run is None or isinstance(spec.run, str):
+        return spec.run or ""
+    return msgspec.json.encode(spec.run).decode()
+
+
+def _open_row(task: int, attempt: AttemptState) -> AttemptRow:
     return AttemptRow(
-        task=task.number,
+        task=task,
         number=attempt.number,
         phase=attempt.phase,
         key=attempt.key,
@@ -93,13 +98,11 @@ def _open_row(task: TaskState, attempt: AttemptState) -> AttemptRow:
     )
 
 
-def ended_row(task: TaskState, event: AttemptEnded, *, at_ms: int) -> AttemptRow:
-    """Describe an attempt that just ended; at once, because the task may have its next one before the commit."""
-    assert task.attempt is not None
-    measure = event.measure
+def _ended_row(ended: Ended) -> AttemptRow:
+    event, measure = ended.event, ended.event.measure
     return msgspec.structs.replace(
-        _open_row(task, task.attempt),
-        finished_at_ms=at_ms,
+        _open_row(ended.task, ended.attempt),
+        finished_at_ms=ended.at_ms,
         exit_code=event.exit_code,
         signal=event.signal,
         wall_s=measure.wall_s,
@@ -110,6 +113,7 @@ def ended_row(task: TaskState, event: AttemptEnded, *, at_ms: int) -> AttemptRow
         cost_usd=event.usage.cost_usd,
         tokens=event.usage.tokens,
         error=event.error,
+        end_event=ended.number,
     )
 
 

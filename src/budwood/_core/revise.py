@@ -1,11 +1,13 @@
-"""How tasks join a run, and what an edited plan means for one.
+"""What an edited plan means for a run, and how its graph is drawn as a whole.
 
-Called by the machine only. Numbers are for ever: a task that the plan lost keeps its own, and what it left stays
-readable.
+Called by the machine, and by `join` where a few tasks cannot be added by themselves. Numbers are for ever: a task that
+the plan lost keeps its own, and what it left stays readable.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from budwood._core.edges import NOTHING
 from budwood._core.events import PlanRevised
 from budwood._core.graph import Graph, batches, build, dependants, paths
 from budwood._core.keys import task_key
@@ -22,13 +24,6 @@ class Revised:
     running: list[TaskState] = field(default_factory=list)
 
 
-def add_tasks(state: RunState, specs: list[TaskSpec]) -> list[TaskState]:
-    """Append tasks in the order given, blocked, with keys and edges in place."""
-    added = [_append(state, spec) for spec in specs]
-    _draw_graph(state)
-    return added
-
-
 def revise_plan(state: RunState, event: PlanRevised) -> Revised:
     """Apply an edit: a key with a completion is done, whatever else has no completion is wanted again.
 
@@ -42,9 +37,9 @@ def revise_plan(state: RunState, event: PlanRevised) -> Revised:
     before = {task.number: task.key for task in state.tasks if not task.removed}
     gone = {str(task.spec.id): task for task in state.tasks if task.removed}
     for spec in event.added:
-        _bring_back(state, gone[str(spec.id)], spec) if str(spec.id) in gone else _append(state, spec)
+        _bring_back(state, gone[str(spec.id)], spec) if str(spec.id) in gone else append(state, [spec])
     state.lanes = list(event.lanes)
-    _draw_graph(state)
+    draw_graph(state)
     for task in state.tasks:
         if not task.removed:
             _sort(state, task, revised, same=task.key == before.get(task.number))
@@ -57,20 +52,22 @@ def _sort(state: RunState, task: TaskState, revised: Revised, *, same: bool) -> 
             revised.running.append(task)
     elif same and task.phase in (TaskPhase.DONE, TaskPhase.CANCELLED):
         pass
-    elif task.key in task.completions:
+    elif task.tries_until_done(task.key) is not None:
         revised.restored.append(task)
     else:
         revised.wanted.append(task)
 
 
-def _append(state: RunState, spec: TaskSpec) -> TaskState:
-    task = TaskState(number=len(state.tasks), spec=spec)
-    state.tasks.append(task)
-    state.by_id[str(spec.id)] = task
-    state.counts[TaskPhase.BLOCKED] += 1
+def append(state: RunState, specs: Sequence[TaskSpec], *, ask: int = 0) -> list[TaskState]:
+    """Give tasks the next numbers; they are blocked and have no edges yet."""
+    first = len(state.tasks)
+    added = [TaskState(number=number, spec=spec, ask=ask) for number, spec in enumerate(specs, start=first)]
+    state.tasks += added
+    state.by_id.update((str(task.spec.id), task) for task in added)
+    state.counts[TaskPhase.BLOCKED] += len(added)
     for edges in (state.hard, state.soft, state.dependants, state.soft_dependants):
-        edges.append([])
-    return task
+        edges.extend([NOTHING] * len(added))
+    return added
 
 
 def _bring_back(state: RunState, task: TaskState, spec: TaskSpec) -> None:
@@ -86,7 +83,7 @@ def _remove(state: RunState, task: TaskState, revised: Revised) -> None:
     state.touched.tasks.add(task.number)
     state.touched.edges.add(task.number)
     for edges in (state.hard, state.soft, state.dependants, state.soft_dependants):
-        edges[task.number] = []
+        edges[task.number] = NOTHING
     del state.by_id[str(task.spec.id)]
     if task.number in state.open:
         state.by_id[str(task.spec.id)] = task  # its attempt has still to report its end
@@ -95,28 +92,46 @@ def _remove(state: RunState, task: TaskState, revised: Revised) -> None:
         task.phase = TaskPhase.CANCELLED
 
 
-def _draw_graph(state: RunState) -> None:
-    """Rebuild edges, keys and what everything waits for; removed tasks have none."""
+def draw_graph(state: RunState) -> list[TaskState]:
+    """Draw edges, keys and what all wait for anew; removed tasks have none. Return whose rank changed by it."""
     live = [task for task in state.tasks if not task.removed]
     graph = build([task.spec for task in live], state.lanes)
-    after, before, rest = dependants(graph.hard), dependants(graph.soft), paths(graph)
-    numbers = [task.number for task in live]
-    for index, task in enumerate(live):
-        number = task.number
-        state.hard[number] = [numbers[i] for i in graph.hard[index]]
-        state.soft[number] = [numbers[i] for i in graph.soft[index]]
-        state.dependants[number] = [numbers[i] for i in after[index]]
-        state.soft_dependants[number] = [numbers[i] for i in before[index]]
-        task.path = rest[index]
-        task.waiting = sum(state.tasks[n].phase is not TaskPhase.DONE for n in state.hard[number])
-        task.soft_waiting = sum(state.tasks[n].phase not in ENDED_TASK for n in state.soft[number])
-        state.touched.tasks.add(number)
-        state.touched.edges.add(number)
+    _take_edges(state, live, graph)
+    changed = []
+    for task, rest in zip(live, paths(graph), strict=True):
+        before = task.path, task.soft_waiting
+        task.path = rest
+        count_waiting(state, task)
+        if (rest, task.soft_waiting) != before:
+            changed.append(task)
+        state.touched.tasks.add(task.number)
+        state.touched.edges.add(task.number)
     _draw_keys(live, graph)
+    return changed
+
+
+def count_waiting(state: RunState, task: TaskState) -> None:
+    """Count what a task waits for."""
+    tasks, hard, soft = state.tasks, state.hard[task.number], state.soft[task.number]
+    task.waiting = sum([tasks[n].phase is not TaskPhase.DONE for n in hard]) if hard else 0
+    task.soft_waiting = sum([tasks[n].phase not in ENDED_TASK for n in soft]) if soft else 0
+
+
+def _take_edges(state: RunState, live: list[TaskState], graph: Graph) -> None:
+    """Translate the graph's numbers, which leave out removed tasks, to the run's."""
+    drawn = (graph.hard, graph.soft, dependants(graph.hard), dependants(graph.soft))
+    if len(live) == len(state.tasks):
+        state.hard, state.soft, state.dependants, state.soft_dependants = drawn
+        return
+    numbers = [task.number for task in live]
+    for edges, new in zip((state.hard, state.soft, state.dependants, state.soft_dependants), drawn, strict=True):
+        for number, given in zip(numbers, new, strict=True):
+            edges[number] = [numbers[i] for i in given] if given else NOTHING
 
 
 def _draw_keys(live: list[TaskState], graph: Graph) -> None:
-    for batch in batches(graph):
+    for number, batch in enumerate(batches(graph), start=1):
         for index in batch:
             task = live[index]
-            task.key = task_key(task.spec, (live[i].key for i in graph.hard[index]))
+            task.batch = number
+            task.key = task_key(task.spec, [live[i].key for i in graph.hard[index]])

@@ -47,6 +47,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     phase: TaskPhase = field(name="state")
     description: str = ""
     command: str = ""
+    batch: int = 1
+    """Which of the graph's batches it is in, from 1: everything that it needs is in earlier ones."""
     lane: TaskId | None = None
     group: str | None = None
     priority: int = 0
@@ -80,6 +82,8 @@ class AttemptRow(Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     tokens: int | None = None
     error: AttemptError | None = None
+    end_event: int | None = None
+    """The number of the event that ended it, where a function's result is."""
 
 
 class DependencyRow(Struct, frozen=True, kw_only=True):

@@ -2,7 +2,8 @@
 
 Order: soft dependencies met, priority, longest remaining path, number. A task that a limit holds back is parked under
 what it waits for, so that a full lane or group costs nothing while others start. Tasks that ask for cpus or gpus never
-overtake each other, or a large one would starve.
+overtake each other, or a large one would starve; so when some become free only the first that waits for them is looked
+at, and the next one when that has gone: a choice costs the same however many wait.
 """
 
 from collections.abc import Sequence
@@ -22,8 +23,7 @@ def pick(state: RunState, now_ms: int, *, slots: Sequence[int]) -> AttemptQueued
     """Choose one task for the first of the free slots; None when nothing may start now."""
     if not slots or state.phase not in (RunPhase.ACTIVE, RunPhase.WAITING) or time_is_spent(state, now_ms):
         return None
-    while state.queue.ready:
-        rank = heappop(state.queue.ready)
+    while (rank := _next_rank(state)) is not None:
         task = state.tasks[rank[3]]
         if not _is_current(task, rank):
             continue
@@ -47,6 +47,19 @@ def pick(state: RunState, now_ms: int, *, slots: Sequence[int]) -> AttemptQueued
     return None
 
 
+def _next_rank(state: RunState) -> Rank | None:
+    """Take the first of those that queue, and of those that wait for the machine, if it may have room for them."""
+    queue = state.queue
+    if queue.machine_freed:
+        first = _first_parked(state, _MACHINE)
+        if first is None:
+            queue.machine_freed = False
+        else:
+            heappop(queue.parked[_MACHINE])
+            heappush(queue.ready, first)
+    return heappop(queue.ready) if queue.ready else None
+
+
 def wake(state: RunState, number: int) -> None:
     """Put a task whose back-off is over into the queue again."""
     task = state.tasks[number]
@@ -58,13 +71,30 @@ def wake(state: RunState, number: int) -> None:
 def released(state: RunState, held: TaskSpec) -> None:
     """Let those queue again that waited for what an attempt at this task held."""
     for name in _names(held):
-        _unpark(state, name, everyone=name == _MACHINE)
+        if name == _MACHINE:
+            look_again(state)
+        else:
+            _unpark(state, name, everyone=False)
 
 
 def unpark_all(state: RunState) -> None:
-    """Let everybody queue again; for when limits changed or tasks were given up."""
+    """Let everybody queue again; for when limits changed."""
+    look_again(state)
     for name in list(state.queue.parked):
-        _unpark(state, name, everyone=True)
+        if name != _MACHINE:
+            _unpark(state, name, everyone=True)
+
+
+def given_up(state: RunState, *, in_line: bool) -> None:
+    """Look again when tasks were given up; in lanes and groups only if one of them stood in line there."""
+    look_again(state)
+    if in_line:
+        unpark_all(state)
+
+
+def look_again(state: RunState) -> None:
+    """Look again at the first that waits for the machine: something else may hold it back by now, and not the rest."""
+    state.queue.machine_freed = True
 
 
 def has_budget(state: RunState, task: TaskState) -> bool:
@@ -166,6 +196,8 @@ def _free_gpus(state: RunState) -> tuple[str, ...]:
 
 
 def _park(state: RunState, rank: Rank, name: str) -> None:
+    if name == _MACHINE:
+        state.queue.machine_freed = False  # all that wait for it come behind this one
     heappush(state.queue.parked.setdefault(name, []), rank)
     _pass_on(state, state.tasks[rank[3]])
 

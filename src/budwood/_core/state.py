@@ -5,9 +5,12 @@ stores, clocks or processes.
 """
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from budwood._core.events import AttemptEnded
 from budwood._core.model import (
     ENDED_TASK,
+    PLAN,
     AttemptPhase,
     LaneSpec,
     RunPhase,
@@ -16,7 +19,6 @@ from budwood._core.model import (
     TaskPhase,
     TaskSpec,
 )
-from budwood._core.rows import AttemptRow
 
 Rank = tuple[int, int, int, int]
 """Soft dependencies open, minus priority, minus longest remaining path, number: the smallest starts first."""
@@ -52,6 +54,8 @@ class TaskState:
     soft_waiting: int = 0
     """Soft dependencies that have not ended."""
     path: int = 1
+    batch: int = 1
+    ask: int = 0
     attempts: int = 0
     tries: int = 0
     """Attempts that counted since the task was last wanted: the next one's retry index."""
@@ -61,10 +65,14 @@ class TaskState:
     attempt: AttemptState | None = None
     because: TaskId | None = None
     error_type: str = ""
-    completions: dict[str, int] = field(default_factory=dict)
+    completions: tuple[tuple[str, int], ...] = ()
     """Keys under which it was done, and after how many tries: an edit that is undone repeats nothing."""
     cancelling: bool = False
     removed: bool = False
+
+    def tries_until_done(self, key: str) -> int | None:
+        """Say after how many tries it was done under a key; None if it never was."""
+        return next((tries for done, tries in self.completions if done == key), None)
 
     @property
     def rank(self) -> Rank:
@@ -100,6 +108,18 @@ class Queue:
 
     ready: list[Rank] = field(default_factory=list)
     parked: dict[str, list[Rank]] = field(default_factory=dict)
+    machine_freed: bool = False
+    """Whether there may be room for the first of those that wait for cpus or gpus."""
+
+
+class Ended(NamedTuple):
+    """An attempt that ended; its task may have the next one before rows are taken."""
+
+    task: int
+    attempt: AttemptState
+    event: AttemptEnded
+    number: int
+    at_ms: int
 
 
 @dataclass(slots=True)
@@ -108,7 +128,7 @@ class Touched:
 
     tasks: set[int] = field(default_factory=set)
     attempts: set[int] = field(default_factory=set)
-    ended: list[AttemptRow] = field(default_factory=list)
+    ended: list[Ended] = field(default_factory=list)
     edges: set[int] = field(default_factory=set)
 
 
@@ -123,6 +143,15 @@ class RunState:
     source: str = ""
     cwd: str = ""
     made_by: str = ""
+    strategy: str = PLAN
+    options: dict[str, object] = field(default_factory=dict)
+    asks: int = 0
+    """How often the strategy was asked for tasks."""
+    asking: bool = False
+    """Whether it may want more."""
+    stopped: bool = False
+    """Whether it might have wanted more, and is not asked: the run was cancelled, or a task failed under strict."""
+    task_defaults: dict[str, object] = field(default_factory=dict)
     pause_kind: str = ""
     reason: str = ""
     number: int = 0
@@ -163,9 +192,14 @@ class RunState:
         return sum(self.counts.values())
 
     @property
-    def all_ended(self) -> bool:
-        """Whether every wanted task has ended."""
+    def tasks_ended(self) -> bool:
+        """Whether every wanted task has ended; the strategy may want more."""
         return sum(self.counts[phase] for phase in ENDED_TASK) == self.planned and not self.arriving
+
+    @property
+    def all_ended(self) -> bool:
+        """Whether every task has ended that was or will be wanted."""
+        return self.tasks_ended and not self.asking
 
     def driven_until(self, now_ms: int) -> float:
         """Return for how many seconds drivers have driven this run."""

@@ -1,90 +1,125 @@
 """Which soft edges can be kept without closing a cycle.
 
-Knows lists of numbers. Must not know tasks. An edge that agrees with the order found so far costs nothing; one that
-does not moves only the numbers between its two ends (Pearce and Kelly, "A dynamic topological sort algorithm for
-directed acyclic graphs", 2006).
+Knows lists of numbers. Must not know tasks. Only where hard and soft edges together lead round in a circle is there
+anything to decide, and each such knot is decided by itself: depth first, from the numbers of the knot that no other of
+it has a hard edge to, in their order; hard edges first, then wishes as they are given. A wish is dropped if it leads to
+a number that is still on the way (or has to wait for one by hard edges): the way from there to here is kept, so the
+wish would close a circle with what is kept. All others are kept. So that each edge is followed about once, however many
+contradict each other; and numbers that are added later, which nothing before them depends on, change nothing.
 """
 
-from collections.abc import Sequence
-from heapq import heappop, heappush
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
-from budwood._core.edges import Edges, dependants
+from budwood._core.cycles import components
+from budwood._core.edges import NOTHING, Edges, depths
+
+_NEW, _BEGUN, _OVER = 0, 1, 2
 
 
 def keep(hard: Edges, soft: Edges) -> tuple[list[list[int]], list[tuple[int, int]]]:
-    """Return the soft edges that are kept and those dropped, taken in task order; the hard ones have no cycle."""
-    nothing: list[int] = []
-    if all(not given or max(given) < task for edges in (hard, soft) for task, given in enumerate(edges)):
-        return [list(given) if given else nothing for given in soft], []
-    kept: list[list[int]] = []
-    dropped: list[tuple[int, int]] = []
-    order = _Order(hard, soft)
-    for task, given in enumerate(soft):
-        mine = [dependency for dependency in given if order.allows(task, dependency)]
-        dropped.extend((task, dependency) for dependency in given if dependency not in mine)
-        kept.append(mine or nothing)
-    return kept, dropped
+    """Return the soft edges that are kept and those dropped (in order); the hard ones have no cycle."""
+    both = [[*needed, *wished] if wished else needed for needed, wished in zip(hard, soft, strict=True)]
+    if depths(both) is not None:
+        return [list(given) if given else NOTHING for given in soft], []
+    dropped: set[tuple[int, int]] = {(number, number) for number, given in enumerate(soft) if number in given}
+    for knot in components(both):
+        if len(knot) > 1:
+            dropped.update(_Knot(sorted(knot), hard, soft).untie())
+    kept = [[wish for wish in given if (number, wish) not in dropped] or NOTHING for number, given in enumerate(soft)]
+    return kept, [(number, wish) for number, given in enumerate(soft) for wish in given if (number, wish) in dropped]
 
 
-class _Order:
-    """A topological order that edges can be added to."""
+class _Knot:
+    """Numbers of which each leads to every other, by hard edges and wishes."""
 
-    def __init__(self, hard: Edges, soft: Edges) -> None:
-        self._before: list[list[int]] = [list(given) for given in hard]
-        self._after: list[list[int]] = dependants(hard)
-        self._place = _places(hard, soft)
+    def __init__(self, members: Sequence[int], hard: Edges, soft: Edges) -> None:
+        place = {number: index for index, number in enumerate(members)}
+        self._members = members
+        self._hard = [[place[n] for n in hard[member] if n in place] for member in members]
+        self._soft = [[place[n] for n in soft[member] if n in place and n != member] for member in members]
+        self._state = bytearray(len(members))
+        self._done_hard = [0] * len(members)
+        """How many of its hard edges lead to what is over, from the first one on."""
+        self._done_soft = [0] * len(members)
+        self._held_by = [-1] * len(members)
+        """A number that this one is known to have to wait for; of use while that is on the way."""
+        self._looks = 0
+        self._looked = [0] * len(members)
+        """The last look at what is held that came by here."""
 
-    def allows(self, task: int, dependency: int) -> bool:
-        """Add the edge and return True, or return False and change nothing when it would close a cycle."""
-        if task == dependency:
-            return False
-        low, high = self._place[task], self._place[dependency]
-        if high > low:
-            later = self._reached(task, self._after, low=low, high=high)
-            if dependency in later:
-                return False
-            self._move(self._reached(dependency, self._before, low=low, high=high), later)
-        self._before[task].append(dependency)
-        self._after[dependency].append(task)
-        return True
+    def untie(self) -> Iterable[tuple[int, int]]:
+        """Decide every wish; give those that are dropped."""
+        below = {dependency for given in self._hard for dependency in given}
+        for root in range(len(self._members)):
+            if root not in below and self._state[root] == _NEW:
+                yield from self._follow(root)
 
-    def _reached(self, start: int, edges: Sequence[Sequence[int]], *, low: int, high: int) -> set[int]:
-        found = {start}
-        stack = [start]
-        while stack:
-            for there in edges[stack.pop()]:
-                if there not in found and low <= self._place[there] <= high:
-                    found.add(there)
-                    stack.append(there)
-        return found
+    def _follow(self, root: int) -> Iterable[tuple[int, int]]:
+        self._state[root] = _BEGUN
+        way = [root]
+        while way:
+            here = way[-1]
+            there = self._next_hard(here)
+            if there < 0:
+                while (there := self._next_wish(here)) >= 0 and self._is_held(there):
+                    yield self._members[here], self._members[there]
+            if there < 0:
+                self._state[here] = _OVER
+                way.pop()
+            else:
+                self._state[there] = _BEGUN
+                way.append(there)
 
-    def _move(self, earlier: set[int], later: set[int]) -> None:
-        place = self._place
-        free = sorted(place[node] for node in earlier | later)
-        wanted = [*sorted(earlier, key=place.__getitem__), *sorted(later, key=place.__getitem__)]
-        for node, new in zip(wanted, free, strict=True):
-            place[node] = new
+    def _next_hard(self, here: int) -> int:
+        """Return the first number that is not over among those that this one has to wait for; -1 if all are."""
+        given, state = self._hard[here], self._state
+        index = self._done_hard[here]
+        while index < len(given) and state[given[index]] == _OVER:
+            index += 1
+        self._done_hard[here] = index
+        return given[index] if index < len(given) else -1
 
+    def _next_wish(self, here: int) -> int:
+        given, state = self._soft[here], self._state
+        index = self._done_soft[here]
+        while index < len(given) and state[given[index]] == _OVER:
+            index += 1
+        self._done_soft[here] = index + 1
+        return given[index] if index < len(given) else -1
 
-def _places(hard: Edges, soft: Edges) -> list[int]:
-    """Number the nodes in an order that keeps every hard edge and goes against few soft ones.
+    def _is_held(self, number: int) -> bool:
+        """Say whether a number is on the way, or has to wait for one that is.
 
-    What nothing holds back comes first; when all that could come next have an open wish, the smallest number does.
-    """
-    open_hard = [len(given) for given in hard]
-    open_soft = [len(given) for given in soft]
-    hard_after, soft_after = dependants(hard), dependants(soft)
-    free = [node for node, count in enumerate(open_hard) if count == 0 == open_soft[node]]
-    stuck = [node for node, count in enumerate(open_hard) if count == 0 < open_soft[node]]
-    place = [-1] * len(open_hard)
-    for position in range(len(place)):
-        node = heappop(free or stuck)
-        while place[node] >= 0:  # it was stuck, then free
-            node = heappop(free or stuck)
-        place[node] = position
-        for waiting, missing in ((hard_after, open_hard), (soft_after, open_soft)):
-            for there in waiting[node]:
-                missing[there] -= 1
-                if open_hard[there] == 0 and place[there] < 0:
-                    heappush(stuck if open_soft[there] else free, there)
-    return place
+        If it is not it is followed next, with all that was looked at here; so only what is dropped costs more than
+        following it.
+        """
+        if self._holder(number) >= 0:
+            return True
+        self._looks += 1
+        way = [(number, self._open_hard(number))]
+        while way:
+            _, rest = way[-1]
+            for there in rest:
+                holder = self._holder(there)
+                if holder >= 0:
+                    for waiting, _ in way:
+                        self._held_by[waiting] = holder
+                    return True
+                if self._state[there] == _NEW and self._looked[there] != self._looks:
+                    self._looked[there] = self._looks
+                    way.append((there, self._open_hard(there)))
+                    break
+            else:
+                way.pop()
+        return False
+
+    def _open_hard(self, here: int) -> Iterator[int]:
+        self._next_hard(here)
+        return islice(self._hard[here], self._done_hard[here], None)
+
+    def _holder(self, number: int) -> int:
+        if self._state[number] == _BEGUN:
+            return number
+        holder = self._held_by[number]
+        return holder if holder >= 0 and self._state[holder] == _BEGUN else -1

@@ -1,42 +1,23 @@
-"""Asks something of a run: its driver answers; where none is alive, this process takes the lease and answers itself.
+"""Asks something of a run on behalf of a command: a lone drive is watched for signals, and what went wrong is said.
 
-Knows requests and leases. Must not decide what a request brings about: that is the engine's, whoever drives.
+Knows how a drive is watched. What asking means is `project.asking`'s.
 """
 
-import secrets
-import shlex
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
 
-import msgspec
-
-from budwood._core.events import Event, Recorded, RequestRefused, RequestTaken
-from budwood._core.model import ENDED_RUN, TaskId
-from budwood._core.rows import RunRow
-from budwood._core.state import RunState
 from budwood.cli.drive import Drive, write_err
-from budwood.cli.find import find_run, find_task, not_begun
-from budwood.cli.project import find_project, project_of, this_machine
 from budwood.cli.view.quiet import Quiet
-from budwood.engine import Exit
-from budwood.engine.opening import go_on
-from budwood.errors import LeaseHeld, StoreError, UsageError
-from budwood.settings import Resolved, run_settings
+from budwood.engine import Exit, Listener
+from budwood.executors.base import Executor
+from budwood.project import asking
+from budwood.project.alone import Alone
+from budwood.project.asking import Asked, refuse_ended, refuse_moved, refuse_unbegun
+from budwood.project.find import find_run
+from budwood.project.place import find_project
 from budwood.stores import Request, Store
 
-ANSWER_WITHIN_S = 10.0
-_LOOK_AGAIN_S = 0.02
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """The run that something is asked of, and where it lives."""
-
-    store: Store
-    row: RunRow
-    resolved: Resolved
+__all__ = ["Asked", "ask", "asked_of", "cancel_alone", "refuse_ended", "refuse_unbegun", "tell_answer"]
 
 
 @contextmanager
@@ -57,27 +38,7 @@ def ask(
 
     `alone` answers it where no driver is alive.
     """
-    store, row = asked.store, asked.row
-    ids: list[TaskId] = [find_task(store, row, task).id for task in tasks]
-    body = msgspec.json.encode(ids).decode() if ids else ""
-    request = store.ask(row.id, kind, body=body, key=secrets.token_hex(8))
-    answered = _settle(asked, request, alone or (lambda request: record_alone(asked)))
-    if answered.state == "refused":
-        raise UsageError(answered.answer, hint=f"budwood show {row.name} shows where it stands")
-    return answered
-
-
-def _settle(asked: Asked, request: Request, alone: Callable[[Request], None]) -> Request:
-    store, run = asked.store, asked.row.id
-    until_s = time.monotonic() + ANSWER_WITHIN_S
-    while request.state == "pending" and time.monotonic() < until_s:
-        if store.holder(run) is None:
-            with suppress(LeaseHeld):  # somebody began to drive it meanwhile, and will answer
-                alone(request)
-        else:
-            time.sleep(_LOOK_AGAIN_S)
-        request = store.request(run, request.id)
-    return request
+    return asking.ask(asked, kind, tasks=tasks, alone=alone or (lambda request: _alone(asked).record()))
 
 
 def tell_answer(asked: Asked, request: Request, *, quiet: bool = False) -> int:
@@ -92,53 +53,16 @@ def tell_answer(asked: Asked, request: Request, *, quiet: bool = False) -> int:
     return 0
 
 
-def refuse_moved(store: Store, row: RunRow) -> None:
-    """Refuse to ask anything of a run that is driven in another store: nobody here would ever answer."""
-    place = store.moved_to(row.id)
-    if place is not None:
-        raise StoreError(f"run {row.name} was moved to {place}", hint=f"use --store {shlex.quote(place)}")
-
-
-def refuse_unbegun(asked: Asked) -> None:
-    """Refuse to ask anything of a run that was only claimed: what was asked would meet whoever begins it."""
-    if asked.row.last_event == 0 and asked.store.holder(asked.row.id) is None:
-        raise not_begun(asked.row)
-
-
-def refuse_ended(asked: Asked) -> None:
-    """Refuse what makes no sense for a run that is over, without writing to it."""
-    row = asked.row
-    if row.phase in ENDED_RUN and asked.store.holder(row.id) is None:
-        raise UsageError(f"run {row.name} is {row.phase.value}", hint=f"budwood show {row.name}")
-
-
-def record_alone(asked: Asked) -> None:
-    """Take the lease, answer what was asked, and leave: nothing starts, and what runs goes on under its supervisors."""
-    work = _lone_drive(asked)
-    work.driver.stop(now="answered a request")
-    work.go(go_on(unpause=False))
-
-
 def cancel_alone(asked: Asked, request: Request, *, whole: bool) -> None:
     """Take the lease and cancel; return when the processes of what was cancelled are gone. Nothing else starts."""
-    answered = False
-
-    def listener(events: Sequence[Recorded], state: RunState) -> None:
-        nonlocal answered
-        answered = answered or any(_answers(each.event, request) for each in events)
-        if answered and not whole and not any(task.cancelling for task in state.open.values()):
-            work.driver.stop(now="cancelled what was asked")
-
-    work = _lone_drive(asked, listener)
-    work.driver.stop()
-    work.go(go_on(unpause=False))
+    _alone(asked).cancel(request, whole=whole)
 
 
-def _answers(event: Event, request: Request) -> bool:
-    return isinstance(event, RequestTaken | RequestRefused) and event.request == request.id
+def _alone(asked: Asked) -> Alone:
+    notify = asked.resolved.text("notify")
+    return Alone(asked, watch=_watched, notify=notify, say=lambda problem: write_err([f"warning: {problem}"]))
 
 
-def _lone_drive(asked: Asked, listener: Callable[[Sequence[Recorded], RunState], None] | None = None) -> Drive:
-    row = asked.row
-    executor = project_of(row).executor(row.id, run_settings(asked.resolved, this_machine()))
-    return Drive(asked.store, executor, run=row.id, view=Quiet(), listener=listener)
+def _watched(store: Store, executor: Executor, *, run: str, listener: Listener) -> Drive:
+    """Watch for signals, and say nothing."""
+    return Drive(store, executor, run=run, view=Quiet(), listener=listener)

@@ -15,9 +15,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-from budwood.cli.project import Project, runtime_root, this_machine
-from budwood.cli.words import size
-from budwood.errors import BudwoodError, UsageError
+from budwood.errors import BudwoodError, MissingExtra, UsageError
+from budwood.project.place import Project, runtime_root, this_machine
+from budwood.project.words import size
+from budwood.settings import Resolved
+from budwood.stores.address import shown
 from budwood.stores.sqlite.mounts import file_system_of, is_network
 
 _LITTLE_DISK = 1_000_000_000
@@ -73,7 +75,7 @@ def store(project: Project, where: str | None) -> Finding:
         resolved = project.resolve(flags={"store": where})
         path = project.store_place(resolved)
         if isinstance(path, str):
-            return Finding(name="store", state="ok", text=path)
+            return _other_store(project, resolved)
         kind = file_system_of(_existing(path))
         if is_network(kind):
             fix = "put it on a local disk: --store PATH, or store in [machine] of budwood.toml"
@@ -84,6 +86,8 @@ def store(project: Project, where: str | None) -> Finding:
             )
         with project.open_store(resolved, create=False) as opened:
             runs = len(opened.runs())
+    except MissingExtra as error:
+        return Finding(name="store", state="missing", text=error.message, fix=error.hint)
     except UsageError as error:
         return Finding(name="store", state="warning", text=error.message, fix=error.hint)
     except BudwoodError as error:
@@ -93,6 +97,15 @@ def store(project: Project, where: str | None) -> Finding:
             name="store", state="warning", text=f"{path} can only be read", fix=f"chown or chmod {path.parent}"
         )
     return Finding(name="store", state="ok", text=f"{path} ({kind or 'unknown file system'}), runs: {runs}")
+
+
+def _other_store(project: Project, resolved: Resolved) -> Finding:
+    """Look at a store that is no file."""
+    place, origin = shown(str(project.store_place(resolved))), resolved.origin("store")
+    if not project.has_store(resolved):
+        return Finding(name="store", state="ok", text=f"none yet; it will be at {place} (from {origin})")
+    with project.open_store(resolved, create=False) as opened:
+        return Finding(name="store", state="ok", text=f"{place} (from {origin}), runs: {len(opened.runs())}")
 
 
 def runtime() -> Finding:

@@ -57,8 +57,8 @@ def _run_names(ctx: click.Context) -> Iterable[tuple[str, str]]:
 
 
 def _task_names(ctx: click.Context) -> Iterable[tuple[str, str]]:
-    from budwood.cli.find import find_run
     from budwood.cli.looking import looking
+    from budwood.project.find import find_run
 
     with looking(_given(ctx, "where")) as (_, store):
         tasks = store.tasks(find_run(store, _given(ctx, "run") or LAST).id)

@@ -1,6 +1,7 @@
 """Drives a run in the foreground: the driver in a thread of its own, signals and the view in the main one.
 
-Ctrl-C once: nothing new starts. Twice, or TERM or HUP: it leaves at once, and attempts go on under their supervisors.
+Ctrl-C once: nothing new starts. Twice, or TERM or HUP: it leaves at once. Commands go on under their supervisors; calls
+of functions end with it, and are made again by the next drive.
 Whatever the driver raises comes out here unchanged. The store is the driver's until its thread has ended.
 """
 
@@ -16,16 +17,19 @@ from typing import Literal
 
 from budwood._core.events import Recorded
 from budwood._core.state import RunState
+from budwood.cli.garbage import hold_off, settle
 from budwood.cli.looking import note
-from budwood.cli.project import Project, holder
 from budwood.cli.signals import signals_to
 from budwood.cli.verdict import headline, verdict_lines
 from budwood.cli.view import Feed, Summary, View, choose_view
-from budwood.cli.words import counted, some
 from budwood.engine import Driver, Exit, Listener, Opening, Verdict
 from budwood.errors import LeaseHeld
 from budwood.executors.base import Executor
+from budwood.project.place import Project, holder
+from budwood.project.telling import LEAVE_WITHIN_S, Telling, both
+from budwood.project.words import counted, some
 from budwood.stores import Store
+from budwood.strategies import Strategy
 
 _EVERY_S = 0.125
 """News are fetched and drawn at most so often."""
@@ -50,17 +54,26 @@ class Drive:
     """One driver at work."""
 
     def __init__(
-        self, store: Store, executor: Executor, *, run: str, view: View, listener: Listener | None = None
+        self,
+        store: Store,
+        executor: Executor,
+        *,
+        run: str,
+        view: View,
+        strategy: Strategy | None = None,
+        listener: Listener | None = None,
     ) -> None:
         self._inbox: SimpleQueue[_Item] = SimpleQueue()  # may be filled by signal handlers
         self._feed = Feed(lambda: self._inbox.put("news"))
+        self._remarks: SimpleQueue[str] = SimpleQueue()
         self._also = listener
-        self.driver = Driver(store, executor, run=run, holder=holder(), listener=self._hear)
+        self.driver = Driver(store, executor, run=run, holder=holder(), listener=self._hear, strategy=strategy)
         self._view = view
         self._summary = Summary(lambda: time.time_ns() // 1_000_000)
         self._verdict: Verdict | None = None
         self._failure: BaseException | None = None
         self._leave_by_s: float | None = None
+        self._under_way = False
 
     def go(self, opening: Opening) -> Verdict:
         """Drive until the run rests or somebody stops it; what the driver raises is raised here, LeaseHeld too."""
@@ -81,15 +94,25 @@ class Drive:
         assert self._verdict is not None
         return self._verdict
 
+    def say(self, text: str) -> None:
+        """Let the view tell something that is no event; from any thread."""
+        self._remarks.put(text)
+        self._inbox.put("news")
+
     def _drive(self, opening: Opening) -> None:
+        hold_off()  # what it reads or writes first may be large, and stays
         try:
             self._verdict = self.driver.drive(opening)
         except BaseException as error:  # it is raised again in the main thread
             self._failure = error
         finally:
+            settle()
             self._inbox.put("over")
 
     def _hear(self, events: Sequence[Recorded], state: RunState) -> None:
+        if not self._under_way:
+            self._under_way = True
+            settle()
         self._feed(events, state)
         if self._also is not None:
             self._also(events, state)
@@ -122,6 +145,8 @@ class Drive:
             return None
 
     def _show(self) -> None:
+        while not self._remarks.empty():
+            self._view.say(self._remarks.get())
         for news in self._feed.fetch():
             self._summary.take(news)
             self._view.take(news, self._summary)
@@ -144,9 +169,10 @@ def _waits_for(summary: Summary) -> str:
     if not summary.running:
         return "stopping: nothing new starts, and nothing runs"
     running = summary.running
+    then = "commands go on, calls of functions end and are made again on resume" if summary.calls else "they go on"
     return (
         f"stopping: nothing new starts; waiting for {counted(len(running), 'running task')}: {some(running)}\n"
-        "Ctrl-C again leaves at once; they go on"
+        f"Ctrl-C again leaves at once; {then}"
     )
 
 
@@ -164,6 +190,7 @@ def drive(
     name: str,
     opening: Opening,
     executor: Executor,
+    strategy: Strategy,
     manner: Manner,
     ready: Callable[[], None] | None = None,
 ) -> int:
@@ -175,19 +202,20 @@ def drive(
         environ=project.environ,
         out=lambda: sys.stdout.buffer,
     )
-    work = Drive(store, executor, run=run, view=view, listener=_once(ready))
+    telling = Telling(project, run=run, open_store=store.reopen, given=manner.notify)
+    work = Drive(store, executor, run=run, view=view, strategy=strategy, listener=both(telling, _once(ready)))
+    telling.say = work.say
     try:
         verdict = work.go(opening)
     except LeaseHeld as held:
         raise LeaseHeld(name, holder=held.holder) from held  # the store knows ids only
+    except BaseException:
+        telling.leave(within_s=LEAVE_WITHIN_S)
+        raise
     tell(verdict, work.driver.state, store, quiet=manner.quiet)
-    command = manner.notify or work.driver.state.settings.notify
-    if command is not None:
-        from budwood.cli.notify import notify
-
-        problem = notify(command, verdict, environ=project.environ)
-        if problem is not None:
-            write_err([f"warning: {problem}"])
+    problem = telling.finish(verdict, waits=lambda text: None if manner.quiet else note(text))
+    if problem is not None:
+        write_err([f"warning: {problem}"])
     return verdict.exit_code
 
 

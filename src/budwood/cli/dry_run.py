@@ -11,16 +11,16 @@ from budwood._core.events import Recorded
 from budwood._core.graph import batches
 from budwood._core.ids import free_name
 from budwood._core.machine import handle
-from budwood._core.model import ENDED_RUN, RunPhase, TaskPhase
+from budwood._core.model import ENDED_RUN, PLAN, RunPhase, TaskPhase
 from budwood._core.replay import fold
 from budwood._core.state import RunState
-from budwood.cli.find import newest_of
-from budwood.cli.planned import Planned
 from budwood.cli.text import one_line
 from budwood.cli.view.lines import revised_line
-from budwood.cli.words import counted, money, some
 from budwood.engine.opening import changed_settings, revision
 from budwood.errors import UsageError
+from budwood.project.find import newest_of
+from budwood.project.planned import Planned
+from budwood.project.words import counted, money, some
 
 _SHOWN_BATCHES = 20
 _SHOWN_TASKS = 8
@@ -29,9 +29,8 @@ _SHOWN_TASKS = 8
 def show_dry_run(planned: Planned, *, again: bool) -> None:
     """Write to standard output what `run` would do."""
     name, state = _earlier(planned, again=again)
-    for line in _batches(planned):
+    for line in _batches(planned) if planned.strategy_name == PLAN else _asked(planned):
         click.echo(line)
-    click.echo(_size(planned))
     for line in _money(planned):
         click.echo(line)
     for line in _outlook(planned, name, state):
@@ -52,6 +51,12 @@ def _earlier(planned: Planned, *, again: bool) -> tuple[str, RunState | None]:
         return row.name, None if row.last_event == 0 else fold(store.read(row.id))
 
 
+def _asked(planned: Planned) -> Iterator[str]:
+    limits = planned.settings
+    slots, window = counted(limits.slots, "slot"), f"window {limits.window}"
+    yield f"tasks are asked of {planned.strategy_name} while it runs: {window}, at most {limits.max_tasks}, {slots}"
+
+
 def _batches(planned: Planned) -> Iterator[str]:
     grouped = batches(planned.graph)
     for number, batch in enumerate(grouped[:_SHOWN_BATCHES], start=1):
@@ -59,6 +64,7 @@ def _batches(planned: Planned) -> Iterator[str]:
         yield f"batch {number:>2}  {counted(len(batch), 'task'):>9}  {ids}"
     if len(grouped) > _SHOWN_BATCHES:
         yield f"and {len(grouped) - _SHOWN_BATCHES} more batches: budwood plan show {planned.plan.path}"
+    yield _size(planned)
 
 
 def _size(planned: Planned) -> str:
@@ -82,10 +88,14 @@ def _money(planned: Planned) -> Iterator[str]:
 
 
 def _outlook(planned: Planned, name: str, state: RunState | None) -> Iterator[str]:
+    is_plan = planned.strategy_name == PLAN
+    if state is None and not is_plan:
+        yield f"would make a new run {name}"
+        return
     if state is None:
         yield f"would make a new run {name} and start all {counted(len(planned.plan.tasks), 'task')}"
         return
-    revised = revision(state, planned.plan.tasks, planned.plan.lanes)
+    revised = revision(state, planned.plan.tasks, planned.plan.lanes) if is_plan else None
     if revised is None and state.phase in ENDED_RUN:
         yield f"run {state.name} is {state.phase.value}, its plan unchanged: nothing would run; --again runs it afresh"
         return

@@ -19,6 +19,8 @@ class Found(StrEnum):
     """It had begun, and its supervisor is gone without a result."""
     UNSENT = "unsent"
     """It was decided on and never begun."""
+    REPEATED = "repeated"
+    """It was the call of a function, and ended with its driver."""
 
 
 def look_for(run_dir: Path, *, task: int, attempt: int, slot: int, begun: bool) -> Found:

@@ -12,11 +12,12 @@ import click
 from budwood._core.model import RunSettings
 from budwood.cli.drive import Manner, drive
 from budwood.cli.looking import note
-from budwood.cli.project import Project
 from budwood.engine import Opening
 from budwood.errors import UsageError
+from budwood.project.place import Project
 from budwood.settings import Resolved
 from budwood.stores import Store
+from budwood.strategies import Strategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +30,7 @@ class Launch:
     run: str
     name: str
     opening: Opening
+    strategy: Strategy
     manner: Manner
 
 
@@ -67,6 +69,7 @@ def _drive(what: Launch, store: Store, *, ready: Callable[[], None] | None = Non
         run=what.run,
         name=what.name,
         opening=what.opening,
+        strategy=what.strategy,
         executor=what.project.executor(what.run, what.settings),
         manner=what.manner,
         ready=ready,

@@ -3,7 +3,9 @@
 Knows the layout of an attempt's log (docs/reference/supervisor-protocol.md, "The log"). Must not print.
 """
 
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -22,21 +24,45 @@ def attempt_dir(run_dir: Path, attempt: AttemptRow) -> Path:
     return run_dir / "attempts" / attempt_id(attempt.task, attempt.number)
 
 
-def read_log(store: Store, run: str, run_dir: Path, attempt: AttemptRow) -> bytes | None:
-    """Return what an attempt has printed so far; None if its log is on another machine or was never there."""
+def open_log(store: Store, run: str, run_dir: Path, attempt: AttemptRow) -> BinaryIO | None:
+    """Open what an attempt has printed so far; None if its log is on another machine or was never there."""
     kept = store.log(run, attempt.task, attempt.number)
     if kept is not None:
-        return kept
+        return BytesIO(kept)
     try:
-        return (attempt_dir(run_dir, attempt) / "log").read_bytes()
+        return _open_file(attempt_dir(run_dir, attempt))
     except FileNotFoundError:
         # It may have ended and moved into the store between the two looks.
         kept = store.log(run, attempt.task, attempt.number)
-        return kept if kept is not None else b"" if not attempt.output_bytes else None
+        return BytesIO(kept or b"") if kept is not None or not attempt.output_bytes else None
+
+
+def _open_file(directory: Path) -> BinaryIO:
+    """Open the log in an attempt's directory; a running call's is a link to a file that may be huge and hollow."""
+    from budwood.executors.local.leftovers import read_ends
+
+    is_link = (directory / "log").is_symlink()
+    log = (directory / "log").open("rb")
+    limits = _read_limits(directory) if is_link else None
+    if limits is None:
+        return log
+    with log:
+        return BytesIO(read_ends(log, head_bytes=limits.head_bytes, tail_bytes=limits.tail_bytes)[0])
+
+
+def read_log(store: Store, run: str, run_dir: Path, attempt: AttemptRow) -> bytes | None:
+    """Return what `open_log` opens."""
+    log = open_log(store, run, run_dir, attempt)
+    if log is None:
+        return None
+    with log:
+        return log.read()
 
 
 def is_unordered(directory: Path) -> bool:
-    """Say whether the log of a running attempt has more behind its head than its ring holds."""
+    """Say whether the log of a running attempt has more behind its head than its ring holds; a call's has no ring."""
+    if (directory / "log").is_symlink():
+        return False
     tail = LogTail(directory)
     tail.read()
     return tail.is_full
@@ -63,11 +89,12 @@ class LogTail:
     def read(self) -> bytes:
         """Return what was added since the last call."""
         if self._limits is None:
-            self._limits = self._read_limits()
+            self._limits = _read_limits(self._directory)
+        most = -1 if self._limits is None else self._limits.head_bytes + self._limits.tail_bytes - self._given
         try:
             with (self._directory / "log").open("rb") as file:
                 file.seek(self._given)
-                added = file.read()
+                added = file.read(most) if self._limits is None or most > 0 else b""
         except FileNotFoundError:
             return b""
         if self.is_full:
@@ -96,8 +123,9 @@ class LogTail:
         except FileNotFoundError:
             return 0
 
-    def _read_limits(self) -> _Limits | None:
-        try:
-            return msgspec.json.decode((self._directory / "spec.json").read_bytes(), type=_Limits)
-        except (OSError, msgspec.MsgspecError):
-            return None  # it has not begun, or is being removed; then there is nothing to read either
+
+def _read_limits(directory: Path) -> _Limits | None:
+    try:
+        return msgspec.json.decode((directory / "spec.json").read_bytes(), type=_Limits)
+    except (OSError, msgspec.MsgspecError):
+        return None  # it has not begun, or is being removed; then there is nothing to read either

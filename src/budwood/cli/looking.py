@@ -14,12 +14,13 @@ import msgspec
 
 from budwood._core.rows import RunRow
 from budwood._core.state import RunState
-from budwood.cli.project import Project, find_project
+from budwood.cli.garbage import building
+from budwood.project.place import Project, find_project
 from budwood.stores import Store
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-STORE_HELP = "Where events live, if not in .budwood/store.db."
+STORE_HELP = "Where events live: a path or postgresql://…, if not .budwood/store.db."
 
 
 def store_option(command: Command) -> Command:
@@ -40,11 +41,12 @@ def looking(where: str | None) -> Iterator[tuple[Project, Store]]:
         yield project, store
 
 
+@building()
 def read_state(store: Store, run: RunRow) -> RunState:
     """Fold the run's events into its state of now."""
     from budwood._core.replay import fold
 
-    return fold(store.read(run.id))
+    return fold(store.read(run.id), again=lambda: store.read(run.id))
 
 
 def now_ms() -> int:

@@ -14,6 +14,7 @@ from budwood.settings.layers import read_value
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
+_PYTHON = click.option("--python", metavar="PATH", help="The interpreter that calls functions.")
 _LIMITS = (
     click.option("--slots", type=int, metavar="N", help="How many attempts run at once; default: all cores."),
     click.option("--strict", is_flag=True, default=None, help="When a task has failed for good, start nothing new."),
@@ -21,10 +22,12 @@ _LIMITS = (
     click.option("--budget-tokens", type=int, metavar="N", help="Pause when so many tokens are spent."),
     click.option("--budget-time", metavar="TIME", help='Pause when it was driven for so long: "90s", "8h".'),
     click.option("--max-attempts", type=int, metavar="N", help="Pause when so many attempts were started."),
+    click.option("--max-tasks", type=int, metavar="N", help="Pause when the strategy has asked for so many tasks."),
+    _PYTHON,
 )
 _MANNERS = (
     click.option("--detach", is_flag=True, help="Go on in the background; survives a logout."),
-    click.option("--notify", metavar="CMD", help="A shell command to run when the run ends, pauses or waits."),
+    click.option("--notify", metavar="CMD/URL", help="Run CMD when it ends, pauses or waits; or send URL every event."),
     click.option("--jsonl", is_flag=True, help="Write every event as one JSON line to standard output."),
     click.option("-q", "--quiet", is_flag=True, help="Say nothing but, in one line, what went wrong."),
     click.option("--store", metavar="PATH", help=STORE_HELP),
@@ -34,6 +37,11 @@ _MANNERS = (
 def limit_options(command: Command) -> Command:
     """Add what a run is allowed."""
     return _add(command, _LIMITS)
+
+
+def python_option(command: Command) -> Command:
+    """Add who calls functions."""
+    return _add(command, (_PYTHON,))
 
 
 def drive_options(command: Command) -> Command:

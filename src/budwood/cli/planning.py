@@ -10,8 +10,10 @@ import msgspec
 
 from budwood._core.graph import Graph, build
 from budwood._core.model import RunSettings
-from budwood.cli.project import find_project, this_machine
+from budwood.cli.garbage import building
 from budwood.plans import Plan, read_plan, refuse_impossible, warnings, with_defaults
+from budwood.project.place import find_project, this_machine
+from budwood.project.planned import leader_of, strategy_name, with_surroundings
 from budwood.settings import DEFAULT, run_settings
 
 
@@ -22,18 +24,23 @@ class CheckedPlan:
     plan: Plan
     graph: Graph
     settings: RunSettings
+    strategy: str
     warnings: list[str]
 
 
+@building()
 def check_plan(path: Path) -> CheckedPlan:
-    """Read a plan and everything that bears on it; what cannot be followed raises PlanError."""
+    """Read a plan and everything that bears on it; what cannot be followed is raised, as when it is run."""
     plan = read_plan(path)
-    resolved = find_project().resolve(flags={}, plan=plan)
+    project = find_project(path.resolve().parent)
+    resolved = project.resolve(flags={}, plan=plan)
     plan = with_defaults(plan, resolved)
     graph = build(plan.tasks, plan.lanes)
     settings = run_settings(resolved, this_machine())
     refuse_impossible(plan, settings)
+    leads = leader_of(plan, project, resolved)
+    settings = with_surroundings(settings, project, resolved, strategy=leads, tasks=plan.tasks)
     asked = settings
     if resolved.origin("slots") == DEFAULT:  # that a machine has more cores than a plan is wide is nobody's mistake
         asked = msgspec.structs.replace(settings, slots=1)
-    return CheckedPlan(plan, graph, settings, warnings(plan, graph, asked))
+    return CheckedPlan(plan, graph, settings, strategy_name(resolved), warnings(plan, graph, asked))

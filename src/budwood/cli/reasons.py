@@ -11,10 +11,10 @@ from msgspec import Struct
 from budwood._core.model import ENDED_RUN, AttemptError, AttemptPhase, RunPhase, TaskId, TaskPhase
 from budwood._core.schedule import has_budget, waits_for
 from budwood._core.state import RunState, TaskState
-from budwood.cli.find import NOT_BEGUN
 from budwood.cli.found import Found
-from budwood.cli.times import span
-from budwood.cli.words import counted, some
+from budwood.project.find import NOT_BEGUN
+from budwood.project.times import span
+from budwood.project.words import counted, some
 
 _MOST = 5
 
@@ -45,6 +45,7 @@ _FOUND_WORDS = {
     Found.ENDED: "has ended, and its result is not yet taken",
     Found.LOST: "was lost with its supervisor; the task will be tried again",
     Found.UNSENT: "was decided on and never begun; it will be sent again",
+    Found.REPEATED: "ended with its driver; the function will be called again",
 }
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from budwood._core import events as e
 from budwood._core.model import TaskId, TaskSpec
 from budwood.cli.text import one_line
-from budwood.cli.times import span
-from budwood.cli.words import counted, money, some
+from budwood.project.times import span
+from budwood.project.words import counted, money, some
 
 
 def sentence(event: e.Event, about: TaskId | None = None) -> str:
@@ -43,7 +43,7 @@ def _tasks_added(event: e.TasksAdded) -> str:
 
 def _what(task: TaskSpec) -> str:
     command = task.run if isinstance(task.run, str) else " ".join(task.run or ())
-    return command or task.description or task.prompt or "nothing to run"
+    return command or task.function or task.description or task.prompt or "nothing to run"
 
 
 def _plan_revised(event: e.PlanRevised) -> str:
@@ -89,6 +89,11 @@ def _ended(event: e.AttemptEnded) -> str:
     return text
 
 
+def _asking_ended(event: e.AskingEnded) -> str:
+    why = "is asked no more" if event.stopped else "wants no more tasks"
+    return f"the strategy {why}, after {counted(event.asks, 'answer')}"
+
+
 def _cancelled(event: e.TasksCancelled) -> str:
     return "the whole run was cancelled" if event.whole_run else f"cancelled: {some(event.tasks)}"
 
@@ -101,6 +106,8 @@ def _external(event: e.External) -> str:
 _SENTENCES: dict[type[e.Event], Callable[..., str]] = {
     e.RunCreated: lambda event: f"run {event.name} was created by budwood {event.made_by}".rstrip(),
     e.TasksAdded: _tasks_added,
+    e.AskingEnded: _asking_ended,
+    e.WindowFull: lambda event: f"slots wait: answer {event.ask} of the strategy needs the end of {event.task}",
     e.PlanRevised: _plan_revised,
     e.SettingsChanged: _settings_changed,
     e.DriverStarted: lambda event: f"{event.driver} began to drive (fence {event.fence})",

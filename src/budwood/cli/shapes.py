@@ -7,7 +7,7 @@ import msgspec
 
 from budwood._core.model import TaskId
 from budwood._core.rows import AttemptRow, RunRow, TaskRow
-from budwood.cli.times import iso
+from budwood.project.times import iso
 
 _TIMES = ("created_at", "updated_at", "ended_at", "queued_at", "started_at", "finished_at")
 

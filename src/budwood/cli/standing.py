@@ -10,11 +10,11 @@ from msgspec import Struct
 from budwood._core.model import ENDED_RUN, AttemptPhase, RunPhase, TaskId, TaskPhase
 from budwood._core.rows import RunRow
 from budwood._core.state import RunState, TaskState
-from budwood.cli.find import begin_command
 from budwood.cli.found import Found
 from budwood.cli.reasons import Scene, held_back
-from budwood.cli.times import iso
 from budwood.cli.verdict import more_flag
+from budwood.project.find import begin_command
+from budwood.project.times import iso
 
 MOST = 20
 """So many tasks that wait or failed are listed; `show` has all."""

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from budwood._core.model import RunPhase, TaskId
 from budwood._core.state import RunState
 from budwood.cli.text import one_line
-from budwood.cli.times import span
 from budwood.cli.view.lines import logs_command
-from budwood.cli.words import counted, money, some
 from budwood.engine import Exit, Verdict
+from budwood.project.times import span
+from budwood.project.words import counted, money, some
 from budwood.stores import Store
 
 _SHOWN_FAILURES = 10
@@ -37,6 +37,9 @@ def verdict_lines(verdict: Verdict, state: RunState, store: Store, *, hint: str 
     if verdict.running:
         word = "goes" if len(verdict.running) == 1 else "go"
         yield f"  {counted(len(verdict.running), 'task')} {word} on without a driver: {some(verdict.running)}"
+    if verdict.calls:
+        number, word = counted(len(verdict.calls), "call"), "is" if len(verdict.calls) == 1 else "are"
+        yield f"  {number} ended with this driver, and {word} made again on resume: {some(verdict.calls)}"
     for task in verdict.failed[:_SHOWN_FAILURES]:
         yield f"  failed  {one_line(str(task))}  {_why(task, state, store)}  {logs_command(verdict.name, task)}"
     if len(verdict.failed) > _SHOWN_FAILURES:
@@ -100,6 +103,7 @@ def more_flag(reason: str) -> str:
     """Name the flag that raises the budget which a pause says is spent."""
     for word, flag in (
         ("attempts", "--max-attempts N"),
+        ("tasks", "--max-tasks N"),
         ("tokens", "--budget-tokens N"),
         ("time", "--budget-time TIME"),
     ):

@@ -10,7 +10,16 @@ from contextlib import closing
 
 from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.consequences import at_rest
-from budwood._core.events import AttemptAdopted, DriverSeen, DriverStarted, DriverStopped, Event, Recorded, RunPaused
+from budwood._core.events import (
+    AttemptAdopted,
+    DriverSeen,
+    DriverStarted,
+    DriverStopped,
+    Event,
+    Recorded,
+    RunPaused,
+    TasksAdded,
+)
 from budwood._core.ids import attempt_id
 from budwood._core.judge import MAX_BACKOFF_S, is_wanted
 from budwood._core.model import ENDED_RUN, AttemptPhase, Outcome, RunPhase, TaskPhase
@@ -23,11 +32,13 @@ from budwood.engine.journal import Journal
 from budwood.engine.loop import SelectorLoop
 from budwood.engine.reports import Reports
 from budwood.engine.requests import take_request
+from budwood.engine.strategist import Strategist
 from budwood.engine.verdict import Verdict, reach_verdict
 from budwood.engine.work import make_work, work_id
 from budwood.errors import UsageError
 from budwood.executors.base import Executor, Recovered
 from budwood.stores.base import Bell, Lease, Store
+from budwood.strategies import Strategy
 
 Opening = Callable[[RunState], Iterable[Event]]
 """What to record before anything starts, given what the run has come to: tasks, other settings, that it goes on."""
@@ -37,6 +48,8 @@ Probe = Callable[[str], None]
 """Called at every point where dying must be harmless; the crash tests die there."""
 
 _LAZY_S = 0.05
+_MOST_PENDING = 1000
+"""Events that wait for a commit; more would take memory and a long transaction."""
 _SEEN_LEAST_S, _SEEN_MOST_S = 0.5, 60.0
 
 
@@ -52,6 +65,7 @@ class Driver:
         holder: str,
         listener: Listener = lambda events, state: None,
         probe: Probe = lambda point: None,
+        strategy: Strategy | None = None,
     ) -> None:
         self._store = store
         self._executor = executor
@@ -59,6 +73,7 @@ class Driver:
         self._holder = holder
         self._listener = listener
         self._probe = probe
+        self._strategist = None if strategy is None else Strategist(strategy)
         self._loop = SelectorLoop()
         self._clock = Clock()
         self._stopping = False
@@ -87,13 +102,15 @@ class Driver:
                 self._store.release(lease)
 
     def _drive(self, opening: Opening, lease: Lease) -> Verdict:
-        state = fold(self._store.read(self._run))
-        self._journal = Journal(self._store, lease, state, clock=self._clock)
+        observer = None if self._strategist is None else self._strategist.see
+        state = fold(self._store.read(self._run), observer=observer, again=lambda: self._store.read(self._run))
+        self._journal = Journal(self._store, lease, state, clock=self._clock, observer=observer)
         self._reports = Reports(self._journal)
         self._executor.open(lease.fence, loop=self._loop, sink=self._reports)
         with closing(self._store.listen(self._run)) as bell:
             self._loop.watch(bell.fileno(), lambda: self._rung(bell))
             self._begin(opening, fence=lease.fence)
+            self._refuse_unasked()
             self._set_timers(lambda: self._store.renew(lease))
             self._take_requests()
             self._run_loop()
@@ -131,6 +148,11 @@ class Driver:
                 self._do(StartAttempt(number, task.attempts))
             elif task in given_up and not is_wanted(task):
                 self._do(CancelAttempt(number, task.attempts))
+
+    def _refuse_unasked(self) -> None:
+        state = self._journal.state
+        if state.asking and self._strategist is None and not self._stopping:
+            raise UsageError(f"run {state.name} needs its strategy, {state.strategy}, to go on")
 
     def _first_events(self, opening: Opening) -> list[Event]:
         events = list(opening(self._journal.state))
@@ -198,20 +220,30 @@ class Driver:
         free = [slot for slot in usable if slot not in taken][: max(0, state.settings.slots - len(taken))]
         while free:
             queued = pick(state, now, slots=free)
-            if queued is None:
+            if queued is not None:
+                self._journal.record(queued)
+                free.pop(0)
+            elif not self._ask():
                 break
-            self._journal.record(queued)
-            free.pop(0)
         if not (usable or state.open or state.all_ended) and state.phase in (RunPhase.ACTIVE, RunPhase.WAITING):
             self._journal.record(RunPaused(kind="slots", reason="every slot has processes that cannot be killed"))
         self._rest()
+
+    def _ask(self) -> bool:
+        """Let the strategy add tasks; return whether something may have become ready."""
+        events = [] if self._strategist is None else self._strategist.next_events(self._journal.state)
+        for event in events:
+            self._journal.record(event)
+        return any(isinstance(event, TasksAdded) for event in events)
 
     def _rest(self) -> None:
         for event in at_rest(self._journal.state, self._clock.now_ms()):
             self._journal.record(event)
 
     def _flush(self) -> None:
-        if self._journal.urgent:
+        for command in self._journal.take_calls():
+            self._do(command)
+        if self._journal.urgent or self._journal.pending >= _MOST_PENDING:
             self._commit()
         elif self._journal.pending and not self._flush_set:
             self._flush_set = True

@@ -8,44 +8,75 @@ from collections.abc import Callable
 
 from budwood._core.commands import Command
 from budwood._core.consequences import consequences
-from budwood._core.events import AttemptStarted, Event, Recorded, about
+from budwood._core.events import AttemptEnded, AttemptQueued, AttemptStarted, Event, Recorded, about
 from budwood._core.machine import handle
 from budwood._core.project import take_rows
-from budwood._core.replay import story_lines
+from budwood._core.replay import Observer, story_lines
 from budwood._core.state import RunState
 from budwood.engine.clock import Clock
 from budwood.errors import IllegalTransition
 from budwood.stores.base import Answer, Commit, Lease, LogEntry, Store
 
+CHEAP_S = 0.01
+"""A call that took longer is written at once: a commit takes a small part of that."""
+
 
 class Journal:
     """Writes a run's events under a lease."""
 
-    def __init__(self, store: Store, lease: Lease, state: RunState, *, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, lease: Lease, state: RunState, *, clock: Clock, observer: Observer | None = None
+    ) -> None:
         self.state = state
         self._store = store
         self._lease = lease
         self._clock = clock
+        self._observer = observer
         self._events: list[Recorded] = []
         self._logs: list[LogEntry] = []
         self._answers: list[Answer] = []
         self._commands: list[Command] = []
+        self._calls: list[Command] = []
         self.urgent = False
-        """Whether something waits for the commit; that an attempt started can wait for the next one."""
+        """Whether something waits for the commit, or is too dear to be lost; the rest can wait for the next one."""
 
     def record(self, event: Event) -> None:
         """Apply an event and what follows from it by rule."""
         recorded = Recorded(self.state.number + 1, self._clock.now_ms(), event)
         try:
-            self._commands += handle(self.state, recorded)
+            commands = handle(self.state, recorded)
         except IllegalTransition as error:
             past = [*self._store.read(self._lease.run), *self._events, recorded]
             raise error.with_story(story_lines(past, about(event))) from error
         self._events.append(recorded)
-        if not isinstance(event, AttemptStarted):
+        if self._can_wait(event):
+            # Of a function's attempt: it may be repeated, so that it need not wait for the disk.
+            self._calls += commands
+        else:
+            self._commands += commands
             self.urgent = True
+        if self._observer is not None:
+            self._observer(self.state, recorded)
         for follows in consequences(self.state, event):
             self.record(follows)
+
+    def take_calls(self) -> list[Command]:
+        """Return what may be done before it is durable."""
+        calls, self._calls = self._calls, []
+        return calls
+
+    def _can_wait(self, event: Event) -> bool:
+        """Say whether the commit may come a moment later: if it is lost, nothing dear is repeated."""
+        match event:
+            case AttemptStarted():
+                return True
+            case AttemptQueued():
+                return self.state.task(event.task).spec.function is not None
+            case AttemptEnded(usage=usage, measure=measure):
+                function = self.state.task(event.task).spec.function
+                return function is not None and not usage.cost_usd and not usage.tokens and measure.wall_s < CHEAP_S
+            case _:
+                return False
 
     def keep_log(self, entry: LogEntry) -> None:
         """Write what an attempt printed together with its end."""

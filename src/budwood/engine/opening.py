@@ -8,24 +8,24 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 from msgspec.structs import asdict
 
-from budwood._core.events import Event, PlanRevised, RunCreated, RunResumed, SettingsChanged, TasksAdded
-from budwood._core.model import LaneSpec, RunPhase, RunSettings, TaskSpec
+from budwood._core.events import Event, PlanRevised, RunCreated, RunResumed, SettingsChanged
+from budwood._core.model import PLAN, LaneSpec, RunPhase, RunSettings, TaskSpec
 from budwood._core.state import RunState
 from budwood.engine.driver import Opening
+from budwood.engine.strategist import added
 from budwood.errors import UsageError
+from budwood.strategies import Strategy
+from budwood.strategies.base import random_of
 
-_TASKS_PER_EVENT = 5000
 
-
-def begin_run(created: RunCreated, tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec]) -> Opening:
-    """Open a new run with its tasks."""
+def begin_run(created: RunCreated, strategy: Strategy) -> Opening:
+    """Open a new run. A plan is all there from the start; another strategy is asked when slots are free."""
 
     def opening(_: RunState) -> Iterator[Event]:
         yield created
-        last = max(0, len(tasks) - 1) // _TASKS_PER_EVENT
-        for part in range(last + 1):
-            chunk = tuple(tasks[part * _TASKS_PER_EVENT : (part + 1) * _TASKS_PER_EVENT])
-            yield TasksAdded(tasks=chunk, lanes=() if part else tuple(lanes), more=part < last)
+        if created.strategy == PLAN:
+            tasks = tuple(strategy.ask(0, random_of(created.settings.seed, 0)))
+            yield from added(0, tasks, lanes=strategy.lanes)
 
     return opening
 
@@ -44,11 +44,7 @@ def go_on(
         if changes:
             wanted = msgspec.structs.replace(wanted, **changes)
         changed = changed_settings(state.settings, wanted)
-        if "seed" in changed:
-            raise UsageError(
-                f"run {state.name} has seed {state.settings.seed}; a run keeps its seed",
-                hint="budwood run FILE --again makes a new run with the new seed",
-            )
+        _refuse_changed(state, changed)
         if changed:
             yield SettingsChanged(settings=wanted, changed=changed)
         revised = revision(state, *plan) if plan is not None else None
@@ -58,6 +54,17 @@ def go_on(
             yield RunResumed()
 
     return opening
+
+
+def _refuse_changed(state: RunState, changed: Sequence[str]) -> None:
+    """Refuse to change what its decisions so far rest on."""
+    kept = ("seed",) if state.strategy == PLAN else ("seed", "window", "order")
+    for name in kept:
+        if name in changed:
+            raise UsageError(
+                f"run {state.name} has {name} {getattr(state.settings, name)}; a run keeps its {name}",
+                hint=f"budwood run FILE --again makes a new run with the new {name}",
+            )
 
 
 def changed_settings(before: RunSettings, after: RunSettings) -> tuple[str, ...]:

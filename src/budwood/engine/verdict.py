@@ -39,11 +39,15 @@ class Verdict(Struct, frozen=True, kw_only=True):
     failed: tuple[TaskId, ...]
     skipped: tuple[TaskId, ...]
     running: tuple[TaskId, ...]
+    """Tasks whose commands go on without a driver."""
+    calls: tuple[TaskId, ...]
+    """Tasks whose calls ended with their driver, and are made again by the next."""
     externals: dict[str, int]
 
 
 def reach_verdict(state: RunState, *, interrupted: bool = False) -> Verdict:
     """Sum a run up."""
+    active = [task.spec for task in state.tasks if task.phase is TaskPhase.ACTIVE and not task.removed]
     counts = {phase.value: number for phase, number in state.counts.items()}
     return Verdict(
         run=state.id,
@@ -59,7 +63,8 @@ def reach_verdict(state: RunState, *, interrupted: bool = False) -> Verdict:
         driven_s=round(state.driven_until(state.at_ms), 3),
         failed=_ids(state, TaskPhase.FAILED),
         skipped=_ids(state, TaskPhase.SKIPPED),
-        running=_ids(state, TaskPhase.ACTIVE),
+        running=tuple(spec.id for spec in active if spec.function is None),
+        calls=tuple(spec.id for spec in active if spec.function is not None),
         externals=_tally(state.externals),
     )
 

@@ -5,10 +5,10 @@ Knows the state and the executors' contract; must not know which executor.
 
 from budwood._core.decisions import task_seed
 from budwood._core.ids import attempt_id
-from budwood._core.model import AttemptPhase
+from budwood._core.model import AttemptPhase, RunSettings, TaskSpec
 from budwood._core.state import RunState, TaskState
 from budwood.errors import InternalError
-from budwood.executors.base import Step, Work
+from budwood.executors.base import Call, Step, Work
 
 SHELL = ("/bin/sh", "-c")
 
@@ -21,7 +21,7 @@ def work_id(task: TaskState) -> str:
 def make_work(state: RunState, task: TaskState) -> Work:
     """Describe the newest attempt of a task."""
     spec, settings, attempt = task.spec, state.settings, task.attempt
-    if attempt is None or spec.run is None:
+    if attempt is None or (spec.run is None and spec.function is None):
         raise InternalError(f"task {spec.id} has nothing to run")
     env = {
         **spec.env,
@@ -33,11 +33,11 @@ def make_work(state: RunState, task: TaskState) -> Work:
     }
     if settings.gpus:  # a task that asked for none sees none
         env["CUDA_VISIBLE_DEVICES"] = ",".join(attempt.gpus)
-    argv = (*SHELL, spec.run) if isinstance(spec.run, str) else spec.run
     return Work(
         id=work_id(task),
         slot=attempt.slot,
-        steps=(Step(name="run", argv=argv),),
+        steps=_steps(spec),
+        call=_call(spec, settings),
         cwd=state.cwd,
         env=env,
         env_pass=spec.env_pass,
@@ -47,4 +47,22 @@ def make_work(state: RunState, task: TaskState) -> Work:
         output_bytes=settings.output_bytes,
         contain=settings.contain,
         begun=attempt.phase is AttemptPhase.RUNNING,
+    )
+
+
+def _steps(spec: TaskSpec) -> tuple[Step, ...]:
+    if spec.run is None:
+        return ()
+    return (Step(name="run", argv=(*SHELL, spec.run) if isinstance(spec.run, str) else spec.run),)
+
+
+def _call(spec: TaskSpec, settings: RunSettings) -> Call | None:
+    if spec.function is None:
+        return None
+    return Call(
+        function=spec.function,
+        args=spec.args,
+        kwargs=spec.kwargs,
+        python=settings.python,
+        worker_memory_bytes=settings.worker_memory_bytes,
     )

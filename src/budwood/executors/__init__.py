@@ -1,5 +1,5 @@
 """Where attempts run. Each executor keeps the contract in `base`; knows `_core` only."""
 
-from budwood.executors.base import Executor, Loop, Recovered, Sink, Step, Work
+from budwood.executors.base import Call, Executor, Loop, Recovered, Sink, Step, Work
 
-__all__ = ["Executor", "Loop", "Recovered", "Sink", "Step", "Work"]
+__all__ = ["Call", "Executor", "Loop", "Recovered", "Sink", "Step", "Work"]

@@ -28,12 +28,23 @@ class Step(Struct, frozen=True, kw_only=True):
     timeout_s: float | None = None
 
 
+class Call(Struct, frozen=True, kw_only=True):
+    """A Python function to call, in a worker that lives from call to call; such an attempt has no steps."""
+
+    function: str
+    args: tuple[object, ...] = ()
+    kwargs: dict[str, object] = {}
+    python: str = ""
+    worker_memory_bytes: int = 1024**3
+
+
 class Work(Struct, frozen=True, kw_only=True):
     """An attempt as an executor sees it. `id` is unique in its run and safe as a file name."""
 
     id: str
     slot: int
     steps: tuple[Step, ...] = ()
+    call: Call | None = None
     cwd: str = ""
     env: dict[str, str] = {}
     env_pass: tuple[str, ...] = ()

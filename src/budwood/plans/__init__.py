@@ -6,7 +6,7 @@ Knows _core, settings and others' formats. Must not know stores, executors or th
 from budwood.plans.check import warnings
 from budwood.plans.draw import BatchRow, batch_rows, to_ascii, to_mermaid
 from budwood.plans.keys import LANE_KEYS, TASK_KEYS, PlanKey
-from budwood.plans.plan import Plan, refuse_impossible, with_defaults
+from budwood.plans.plan import Plan, complete, refuse_impossible, task_defaults, with_defaults
 from budwood.plans.read import parse_plan, read_plan
 
 __all__ = [
@@ -16,9 +16,11 @@ __all__ = [
     "Plan",
     "PlanKey",
     "batch_rows",
+    "complete",
     "parse_plan",
     "read_plan",
     "refuse_impossible",
+    "task_defaults",
     "to_ascii",
     "to_mermaid",
     "warnings",

@@ -38,7 +38,7 @@ def _lanes(plan: Plan) -> Iterator[str]:
 
 def _slots(graph: Graph, settings: RunSettings) -> Iterator[str]:
     widest = max(map(len, batches(graph)), default=0)
-    if settings.slots > widest:
+    if 0 < widest < settings.slots:
         yield f"{settings.slots} slots, but the widest batch has {_tasks(widest)}: more slots than that stay idle"
 
 
@@ -67,9 +67,9 @@ def _unreserved(plan: Plan, settings: RunSettings) -> Iterator[str]:
 
 
 def _nothing_to_do(plan: Plan) -> Iterator[str]:
-    empty = [str(task.id) for task in plan.tasks if task.run is None and not task.prompt]
+    empty = [str(t.id) for t in plan.tasks if t.run is None and t.function is None and not t.prompt]
     if empty:
         named = ", ".join(map(repr, empty[:_SHOWN])) + (
             f" and {len(empty) - _SHOWN} more" if len(empty) > _SHOWN else ""
         )
-        yield f"neither run nor prompt, so nothing to do: {named}"
+        yield f"neither run, function nor prompt, so nothing to do: {named}"

@@ -5,7 +5,7 @@ Knows the types of the keys. What types cannot say (units, empty commands) is ch
 
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from budwood._core.model import TaskId
 
@@ -18,10 +18,13 @@ _Usd = Annotated[float, Meta(ge=0, le=1e12)]
 
 
 class TaskEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, gc=False):
-    """One [[task]]; None is "not said"."""
+    """One [[task]]; None is "not said", and so is UNSET, which takes no table of its own in each of a million."""
 
     id: TaskId
     run: str | tuple[str, ...] | None = None
+    function: str | None = None
+    args: tuple[object, ...] = ()
+    kwargs: dict[str, object] | UnsetType = UNSET
     description: str = ""
     prompt: str = ""
     after: tuple[TaskId, ...] = ()
@@ -33,7 +36,7 @@ class TaskEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, g
     gpus: _Count = 0
     timeout: str | float | None = None
     retries: _Retries | None = None
-    env: dict[str, str] = {}
+    env: dict[str, str] | UnsetType = UNSET
     env_pass: tuple[str, ...] = ()
     memory: str | int | None = None
     reserve_usd: _Usd | None = None

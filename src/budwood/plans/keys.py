@@ -35,6 +35,26 @@ _OWN = (
         doc="The command. Text is run by `/bin/sh -c`; a list is run as it is.",
         example='["pytest", "-q"]',
     ),
+    PlanKey(
+        name="function",
+        wants="module:name of a Python function",
+        doc="A function to call instead of a command, in the interpreter that `python` names.",
+        example='"shop.prices:update"',
+    ),
+    PlanKey(
+        name="args",
+        wants="a list of JSON values",
+        default="[]",
+        doc="What the function is called with, by position.",
+        example='[3, "a"]',
+    ),
+    PlanKey(
+        name="kwargs",
+        wants="a table of JSON values",
+        default="{}",
+        doc="What the function is called with, by name.",
+        example="{ deep = true }",
+    ),
     PlanKey(name="description", wants="text", doc="What it is about, for people.", example='"Add the models"'),
     PlanKey(name="prompt", wants="text", doc="What an agent is asked to do.", example='"Write the migration."'),
     PlanKey(

@@ -37,20 +37,26 @@ class Plan:
 
 def with_defaults(plan: Plan, resolved: Resolved) -> Plan:
     """Give each task what [run] or another layer sets for all of them and the task does not say itself."""
-    defaults = {
-        key.target: resolved.value(name)
-        for name, key in KEYS.items()
-        if key.scope is Scope.TASK and resolved.value(name) not in (None, key.default)
-    }
+    defaults = task_defaults(resolved)
     if not defaults:
         return plan
     tasks = tuple(
-        _with_defaults(task, defaults, explicit=plan.explicit.get(number, ())) for number, task in enumerate(plan.tasks)
+        complete(task, defaults, explicit=plan.explicit.get(number, ())) for number, task in enumerate(plan.tasks)
     )
     return replace(plan, tasks=tasks)
 
 
-def _with_defaults(task: TaskSpec, defaults: Mapping[str, object], *, explicit: tuple[str, ...]) -> TaskSpec:
+def task_defaults(resolved: Resolved) -> dict[str, object]:
+    """Collect what is set for all tasks, by the names of a task's fields."""
+    return {
+        key.target: resolved.value(name)
+        for name, key in KEYS.items()
+        if key.scope is Scope.TASK and resolved.value(name) not in (None, key.default)
+    }
+
+
+def complete(task: TaskSpec, defaults: Mapping[str, object], *, explicit: tuple[str, ...] = ()) -> TaskSpec:
+    """Give one task what is set for all of them and it does not say itself."""
     changed: dict[str, object] = {}
     for name, value in defaults.items():
         own: object = getattr(task, name)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from budwood._core.model import PLAN
 from budwood.errors import PlanError
 from budwood.formats import yokeflow
 from budwood.plans.entries import PlanFile
@@ -38,8 +39,7 @@ def parse_plan(raw: bytes, *, path: str, json: bool = False) -> Plan:
         file, form = _from_json(raw.removeprefix(_BOM), path=path)
     else:
         file, form = _checked(parse_toml(raw, path=path, error=PlanError), path=path), "budwood"
-    if not file.task:
-        raise PlanError(f"{path} has no tasks", hint='add one: [[task]] with id = "hello" and run = "echo hello"')
+    _refuse_tasks(file, path=path)
     plan_layer(file.run, path=path)
     return Plan(
         tasks=tuple(task_specs(file.task, path=path)),
@@ -49,6 +49,18 @@ def parse_plan(raw: bytes, *, path: str, json: bool = False) -> Plan:
         format=form,
         explicit=explicit_zeroes(file.task),
     )
+
+
+def _refuse_tasks(file: PlanFile, *, path: str) -> None:
+    """Refuse a plan without tasks, and tasks that a strategy of the user's would not know of."""
+    strategy = file.run.get("strategy", PLAN)
+    if strategy == PLAN and not file.task:
+        raise PlanError(f"{path} has no tasks", hint='add one: [[task]] with id = "hello" and run = "echo hello"')
+    if strategy != PLAN and (file.task or file.lane):
+        raise PlanError(
+            f"{path} has tasks or lanes of its own and the strategy {strategy!r}, which decides about them",
+            hint="leave out strategy, or the tasks and lanes",
+        )
 
 
 def _from_json(raw: bytes, *, path: str) -> tuple[PlanFile, str]:

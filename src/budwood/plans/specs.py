@@ -5,39 +5,75 @@ Knows the rules that types cannot say. Must not know the graph: whether ids exis
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from budwood._core.model import LaneSpec, TaskId, TaskSpec
+from budwood._core.plain import is_plain
 from budwood.errors import PlanError
 from budwood.plans.entries import LaneEntry, TaskEntry
 from budwood.plans.keys import LANE_KEYS, TASK_KEYS
 from budwood.settings.kinds import Unfit, bytes_of, seconds
 
 _ZEROES = ("retries", "reserve_usd", "reserve_tokens")
+_NO_KWARGS: dict[str, object] = {}
+_NO_ENV: dict[str, str] = {}
+"""Shared by all tasks that have none; a spec is never changed."""
 
 
 def task_specs(entries: Sequence[TaskEntry], *, path: str) -> Iterator[TaskSpec]:
     """Check each entry and fill in what it does not say."""
     for entry in entries:
         _check_id(entry.id, what="task", path=path)
-        yield TaskSpec(
+        spec = TaskSpec(
             id=entry.id,
             run=entry.run if entry.run is None else _command(entry, path=path),
+            kwargs=_NO_KWARGS,
             description=entry.description,
             prompt=entry.prompt,
             after=entry.after,
             prefer_after=entry.prefer_after,
             priority=entry.priority,
-            timeout_s=None if entry.timeout is None else _timeout(entry, path=path),
-            retries=entry.retries or 0,
-            env=_env(entry, path=path) if entry.env else entry.env,
-            env_pass=_env_pass(entry, path=path) if entry.env_pass else (),
+            env=_NO_ENV,
             lane=entry.lane,
-            group=None if entry.group is None else _group(entry, path=path),
-            cpus=entry.cpus or 0.0,
-            gpus=entry.gpus,
-            memory_bytes=None if entry.memory is None else _memory(entry, path=path),
-            reserve_usd=entry.reserve_usd or 0.0,
-            reserve_tokens=entry.reserve_tokens or 0,
         )
+        yield replace(spec, **_rarer(entry, path=path)) if _says_more(entry) else spec
+
+
+def _says_more(entry: TaskEntry) -> bool:
+    """Look for keys that few tasks have: handing all of them on for each takes twice as long."""
+    return bool(
+        entry.function is not None
+        or entry.args
+        or entry.kwargs
+        or entry.timeout is not None
+        or entry.retries
+        or entry.env
+        or entry.env_pass
+        or entry.group is not None
+        or entry.cpus
+        or entry.gpus
+        or entry.memory is not None
+        or entry.reserve_usd
+        or entry.reserve_tokens
+    )
+
+
+def _rarer(entry: TaskEntry, *, path: str) -> dict[str, object]:
+    return {
+        "function": None if entry.function is None else _function(entry, path=path),
+        "args": _arguments(entry, path=path) if entry.args or entry.kwargs else (),
+        "kwargs": entry.kwargs or _NO_KWARGS,
+        "timeout_s": None if entry.timeout is None else _timeout(entry, path=path),
+        "retries": entry.retries or 0,
+        "env": _env(entry, path=path),
+        "env_pass": _env_pass(entry, path=path),
+        "group": _group(entry, path=path),
+        "cpus": entry.cpus or 0.0,
+        "gpus": entry.gpus,
+        "memory_bytes": None if entry.memory is None else _memory(entry, path=path),
+        "reserve_usd": entry.reserve_usd or 0.0,
+        "reserve_tokens": entry.reserve_tokens or 0,
+    }
 
 
 def lane_specs(entries: Sequence[LaneEntry], *, path: str) -> Iterator[LaneSpec]:
@@ -90,6 +126,32 @@ def _command(entry: TaskEntry, *, path: str) -> str | tuple[str, ...] | None:
     return run
 
 
+def _function(entry: TaskEntry, *, path: str) -> str:
+    assert entry.function is not None
+    if entry.run is not None:
+        raise PlanError(
+            f"task {str(entry.id)!r} of {path} has both run and function", hint="a task is a command or a call"
+        )
+    module, _, name = entry.function.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+        raise _unfit("function", entry, path=path, hint="the module, a colon, the function's name in it")
+    return entry.function
+
+
+def _arguments(entry: TaskEntry, *, path: str) -> tuple[object, ...]:
+    """Refuse what JSON cannot say: arguments are written down, and travel to the worker, as JSON."""
+    if entry.function is None:
+        key = "args" if entry.args else "kwargs"
+        raise PlanError(
+            f"task {str(entry.id)!r} of {path} has {key} but no function", hint='add function = "module:name"'
+        )
+    if not is_plain(list(entry.args)):
+        raise _unfit("args", entry, path=path, hint="dates and the like are written as text")
+    if entry.kwargs and not is_plain(entry.kwargs):
+        raise _unfit("kwargs", entry, path=path, hint="dates and the like are written as text")
+    return entry.args
+
+
 def _timeout(entry: TaskEntry, *, path: str) -> float:
     try:
         return seconds(entry.timeout)
@@ -105,10 +167,11 @@ def _memory(entry: TaskEntry, *, path: str) -> int:
 
 
 def _env(entry: TaskEntry, *, path: str) -> dict[str, str]:
-    for name, value in entry.env.items():
+    env = entry.env or _NO_ENV
+    for name, value in env.items():
         if not name or "=" in name or "\0" in name or "\0" in value:
             raise _unfit("env", entry, path=path, hint="a variable's name has no = in it, and nothing has a NUL byte")
-    return entry.env
+    return env
 
 
 def _env_pass(entry: TaskEntry, *, path: str) -> tuple[str, ...]:

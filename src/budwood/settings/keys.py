@@ -7,6 +7,7 @@ key has no effect or no entry in the docs. Knows names and kinds. Must not know 
 from dataclasses import dataclass
 from enum import StrEnum
 
+from budwood._core.model import PLAN
 from budwood.settings import kinds
 from budwood.settings.kinds import Kind
 
@@ -196,10 +197,68 @@ _RUN = (
     ),
     Key(
         name="notify",
-        kind=kinds.SOME_TEXT,
+        kind=kinds.COMMAND_OR_ADDRESS,
         flag="--notify",
-        doc="A shell command that is run when the run ends, pauses or waits for somebody.",
+        doc="A shell command to be run when the run ends, pauses or waits; or a web address that is sent every event.",
         example='"notify-send budwood"',
+    ),
+    Key(
+        name="python",
+        kind=kinds.TEXT,
+        default="",
+        default_doc="the virtual environment's",
+        flag="--python",
+        doc="The interpreter that calls functions: of the active environment, the project's .venv, or budwood's own.",
+        example='".venv/bin/python"',
+    ),
+    Key(
+        name="worker_memory",
+        kind=kinds.SIZE,
+        default=1024**3,
+        default_doc="1GiB",
+        field="worker_memory_bytes",
+        doc="A process that calls functions is replaced between two calls when it has grown past this.",
+        example='"512MB"',
+    ),
+    Key(
+        name="strategy",
+        kind=kinds.SOME_TEXT,
+        default=PLAN,
+        default_doc="plan",
+        field="",
+        doc="Who decides which tasks to add: `plan`, the tasks of the file; or a class of your own, as module:name.",
+        example='"climb:HillClimb"',
+    ),
+    Key(
+        name="options",
+        kind=kinds.TABLE,
+        default={},
+        default_doc="{}",
+        field="",
+        doc="What the strategy is made with: the arguments of its class, by name.",
+        example="{ steps = 100 }",
+    ),
+    Key(
+        name="window",
+        kind=kinds.whole(1),
+        default_doc="that of the strategy",
+        doc="Answer k of the strategy knows what became of answers 0 to k - window; so many are under way at once.",
+        example="8",
+    ),
+    Key(
+        name="order",
+        kind=kinds.choice("task", "completion"),
+        default="task",
+        doc="In which order the strategy hears of ends: of tasks, which repeats; of time, which never waits.",
+        example='"completion"',
+    ),
+    Key(
+        name="max_tasks",
+        kind=kinds.whole(1),
+        default=100_000,
+        flag="--max-tasks",
+        doc="Tasks that the strategy may ask for; then the run pauses with exit code 3. A plan is not counted.",
+        example="500",
     ),
 )
 
@@ -298,6 +357,7 @@ NOT_SETTINGS = frozenset(
         "BUDWOOD_ATTEMPT_SEED",
         "BUDWOOD_MARK",
         "BUDWOOD_USAGE",
+        "BUDWOOD_NOTIFY_SECRET",
     }
 )
-"""Variables that budwood gives to attempts; a run inside a run finds them in its environment."""
+"""Variables that budwood gives to attempts (a run inside a run finds them in its environment), and a secret."""

@@ -9,6 +9,11 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import msgspec
+
+from budwood._core.plain import is_plain
+from budwood.settings.addresses import can_be_posted_to, is_address
+
 _MAX_INT = 2**63 - 1
 """JSON readers and databases hold no more."""
 
@@ -132,6 +137,13 @@ def _read_some_text(given: object) -> object:
     return given
 
 
+def _read_command_or_address(given: object) -> object:
+    text = str(_read_some_text(given))
+    if is_address(text) and not can_be_posted_to(text):
+        raise Unfit
+    return given
+
+
 def _read_flag(given: object) -> object:
     if not isinstance(given, bool):
         raise Unfit
@@ -188,6 +200,20 @@ def _limits_from_text(text: str) -> object:
     return {name: _number_from_text(limit) for name, limit in _pairs_from_text(text).items()}
 
 
+def _read_table(given: object) -> object:
+    if not isinstance(given, dict) or not is_plain(given):
+        raise Unfit
+    return given
+
+
+def _table_from_text(text: str) -> object:
+    try:
+        found: object = msgspec.json.decode(text)
+    except msgspec.MsgspecError:
+        raise Unfit from None
+    return found
+
+
 def _read_devices(given: object) -> object:
     if isinstance(given, list | tuple):
         names = tuple(str(name) for name in given)
@@ -205,10 +231,15 @@ def _devices_from_text(text: str) -> object:
 
 TEXT = Kind("text", _read_text)
 SOME_TEXT = Kind("text that is not empty", _read_some_text)
+COMMAND_OR_ADDRESS = Kind(
+    "a shell command, or a web address: http:// or https:// with a host, and no password in it",
+    _read_command_or_address,
+)
 FLAG = Kind("true or false", _read_flag, _flag_from_text)
 DURATION = Kind('a duration above 0: "90s", "10m", "1h30m", or seconds as a number', seconds)
 SIZE = Kind('a size above 0: "512MB", "2GiB", or bytes as a number', bytes_of)
 VARIABLES = Kind('a table of text: { NAME = "value" }', _read_variables, _pairs_from_text)
 VARIABLE_NAMES = Kind('a list of variable names: ["NAME", …]', _read_variable_names, _list_from_text)
 LIMITS = Kind("a table of whole numbers, 1 or more: { name = 2 }", _read_limits, _limits_from_text)
+TABLE = Kind('a table of JSON values: { name = 2, names = ["a"] }', _read_table, _table_from_text)
 DEVICES = Kind('how many, or a list of device ids: ["0", "3"], each once', _read_devices, _devices_from_text)

@@ -5,10 +5,11 @@ Knows `_core`; must not know engine, executors or command line.
 
 from pathlib import Path
 
-from budwood.errors import UsageError
+from budwood.errors import MissingExtra, UsageError
+from budwood.stores.address import is_postgres, shown
 from budwood.stores.base import Answer, Bell, Claim, Commit, Lease, LogEntry, Request, Store
 
-__all__ = ["Answer", "Bell", "Claim", "Commit", "Lease", "LogEntry", "Request", "Store", "open_store"]
+__all__ = ["Answer", "Bell", "Claim", "Commit", "Lease", "LogEntry", "Request", "Store", "is_there", "open_store"]
 
 
 def open_store(where: str | Path, *, create: bool = True) -> Store:
@@ -18,12 +19,31 @@ def open_store(where: str | Path, *, create: bool = True) -> Store:
         from budwood.stores.memory import MemoryStore
 
         return MemoryStore()
-    if address.startswith(("postgresql://", "postgres://")):
-        raise UsageError(
-            "this version of budwood has no PostgreSQL store yet", hint="use a file: --store .budwood/store.db"
-        )
+    if is_postgres(address):
+        _need_psycopg(address)
+        from budwood.stores.postgres import PostgresStore
+
+        return PostgresStore(address, create=create)
     if "://" in address:
-        raise UsageError(f"{address} is no store that budwood knows", hint="give a path, or memory:")
+        raise UsageError(f"{address} is no store that budwood knows", hint="give a path, or postgresql://…")
     from budwood.stores.sqlite import SqliteStore
 
     return SqliteStore(Path(where), create=create)
+
+
+def is_there(where: str | Path) -> bool:
+    """Look whether there is a store, without making one; a database that does not answer is an error."""
+    address = str(where)
+    if is_postgres(address):
+        _need_psycopg(address)
+        from budwood.stores.postgres import has_store
+
+        return has_store(address)
+    return "://" in address or address == "memory:" or Path(where).exists()
+
+
+def _need_psycopg(address: str) -> None:
+    try:
+        import psycopg  # noqa: F401  # looked for here, so that a fault of our own is not taken for its absence
+    except ImportError as error:
+        raise MissingExtra("postgres", needed_for=f"what reaches {shown(address)}, a PostgreSQL database,") from error

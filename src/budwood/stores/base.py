@@ -15,6 +15,7 @@ A store object is used by one thread at a time. Knows `_core` only; must not pri
 anything about a run.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from types import TracebackType
@@ -24,7 +25,10 @@ from msgspec import Struct
 
 from budwood._core.events import Recorded
 from budwood._core.rows import AttemptRow, DependencyRow, Rows, RunRow, TaskRow
-from budwood.errors import StoreConflict, UsageError
+from budwood.errors import LeaseLost, StoreConflict, StoreError, UsageError
+
+LOOK_EVERY_S = 0.1
+"""How often one who waits for events looks for them, where nobody wakes him."""
 
 
 class Claim(Struct, frozen=True):
@@ -104,6 +108,10 @@ class Store(ABC):
     @abstractmethod
     def where(self) -> str:
         """Say where this store is, for people."""
+
+    @abstractmethod
+    def reopen(self) -> "Store":
+        """Open another object on the same store, for another thread or process; this one may be closed already."""
 
     @abstractmethod
     def claim(self, run: str, *, name: str, source: str, fresh: bool) -> Claim:
@@ -205,6 +213,19 @@ class Store(ABC):
     def ring(self, run: str) -> None:
         """Wake the run's driver, if there is one."""
 
+    def wait(self, run: str, *, after: int, timeout_s: float) -> bool:
+        """Wait until the run has an event behind number `after`, at most so long; say whether it has.
+
+        For those who follow a run, of whom there may be any number. A backend that cannot wake them has them look.
+        """
+        until_s = time.monotonic() + timeout_s
+        while next(self.read(run, after), None) is None:
+            left_s = until_s - time.monotonic()
+            if left_s <= 0:
+                return False
+            time.sleep(min(left_s, LOOK_EVERY_S))
+        return True
+
     @abstractmethod
     def check(self) -> list[str]:
         """Examine the store itself and list what is wrong; refolding the events is the caller's part."""
@@ -231,9 +252,29 @@ def check_run_id(run: str) -> None:
 def check_place(run: str, commit: Commit, *, last: int) -> None:
     """Refuse a commit that does not come right behind the last event, or has gaps."""
     if commit.after != last:
-        raise StoreConflict(f"run {run} is at event {last}, not at {commit.after}; nothing was written")
+        raise elsewhere(run, commit, last=last)
     numbers = [recorded.number for recorded in commit.events]
     if numbers != list(range(last + 1, last + 1 + len(numbers))):
         raise StoreConflict(
             f"run {run} is at event {last} and cannot go on with events {numbers[:5]}; nothing was written"
         )
+
+
+def elsewhere(run: str, commit: Commit, *, last: int) -> StoreConflict:
+    """Refuse a commit of one who has not seen the last event."""
+    return StoreConflict(f"run {run} is at event {last}, not at {commit.after}; nothing was written")
+
+
+def not_waiting(run: str, request: int) -> StoreConflict:
+    """Refuse an answer to a request that has one, or that is none."""
+    return StoreConflict(f"request {request} of run {run} does not wait for an answer; nothing was written")
+
+
+def lost(lease: Lease) -> LeaseLost:
+    """Tell one who was overtaken."""
+    return LeaseLost(f"run {lease.run} is no longer driven by {lease.holder}; nothing was written")
+
+
+def moved_away(run: str, moved_to: str) -> StoreError:
+    """Refuse to drive a run that lives in another store."""
+    return StoreError(f"run {run} was moved to {moved_to}", hint=f"use --store {moved_to}")

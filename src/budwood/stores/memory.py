@@ -16,8 +16,21 @@ from budwood._core.events import Recorded
 from budwood._core.ids import free_name
 from budwood._core.model import RunPhase
 from budwood._core.rows import AttemptRow, DependencyRow, RunRow, TaskRow
-from budwood.errors import LeaseHeld, LeaseLost, NoSuchId, StoreConflict, StoreError
-from budwood.stores.base import Answer, Bell, Claim, Commit, Lease, Request, Store, check_place, check_run_id
+from budwood.errors import LeaseHeld, NoSuchId, StoreConflict
+from budwood.stores.base import (
+    Answer,
+    Bell,
+    Claim,
+    Commit,
+    Lease,
+    Request,
+    Store,
+    check_place,
+    check_run_id,
+    lost,
+    moved_away,
+    not_waiting,
+)
 
 
 @dataclass
@@ -90,6 +103,9 @@ class MemoryStore(Store):
     def renew_every_s(self) -> float | None:
         return None
 
+    def reopen(self) -> "MemoryStore":
+        return MemoryStore(self._world)
+
     def _run(self, run: str) -> _Run:
         try:
             return self._world.runs[run]
@@ -99,7 +115,7 @@ class MemoryStore(Store):
     def _held(self, lease: Lease) -> _Run:
         run = self._run(lease.run)
         if run.lease != lease or lease not in self._leases:
-            raise LeaseLost(f"run {lease.run} is no longer driven by {lease.holder}; nothing was written")
+            raise lost(lease)
         return run
 
     def claim(self, run: str, *, name: str, source: str, fresh: bool) -> Claim:
@@ -122,7 +138,7 @@ class MemoryStore(Store):
             if found.lease is not None:
                 raise LeaseHeld(run, holder=found.lease.holder)
             if found.moved_to is not None and not back:
-                raise StoreError(f"run {run} was moved to {found.moved_to}", hint=f"use --store {found.moved_to}")
+                raise moved_away(run, found.moved_to)
             found.fence = max(found.fence, above) + 1
             found.lease = Lease(run, found.fence, holder)
             self._leases.append(found.lease)
@@ -254,8 +270,6 @@ def _answered(run: str, requests: list[Request], answers: tuple[Answer, ...]) ->
     for answer in answers:
         place = answer.request - 1
         if not 0 <= place < len(changed) or changed[place].state != "pending":
-            raise StoreConflict(
-                f"request {answer.request} of run {run} does not wait for an answer; nothing was written"
-            )
+            raise not_waiting(run, answer.request)
         changed[place] = msgspec.structs.replace(changed[place], state=answer.state, answer=answer.text)
     return changed

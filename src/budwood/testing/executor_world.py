@@ -24,6 +24,12 @@ Kind = Literal["succeeds", "fails", "holds", "prints"]
 """What an attempt does: ends with 0; ends with 3; waits until it is let go, then ends with 0; prints `hello`."""
 
 
+CallKind = Literal["returns", "raises", "dies", "holds", "prints", "spends"]
+"""What a call does: returns `[its id, {"and": null}]`; raises `ValueError("not today")`; ends its process with exit
+code 3; waits until it is let go, then returns the same; prints `hello` and returns the same; says that it cost 0.5 USD,
+then waits for ever."""
+
+
 class ExecutorWorld(ABC):
     """One machine; each executor made on it stands for a driver's process."""
 
@@ -34,6 +40,10 @@ class ExecutorWorld(ABC):
     @abstractmethod
     def work(self, work_id: str, kind: Kind, *, slot: int = 0, timeout_s: float | None = None) -> Work:
         """Describe an attempt that does this; its grace period is short."""
+
+    @abstractmethod
+    def call(self, work_id: str, kind: CallKind, *, slot: int = 0, timeout_s: float | None = None) -> Work:
+        """Describe a call that does this; its grace period is short."""
 
     @abstractmethod
     def let_go(self, work_id: str) -> None:

@@ -15,10 +15,12 @@ import pytest
 from budwood._core.model import AttemptPhase
 from budwood.errors import BudwoodError
 from budwood.executors.base import Recovered
-from budwood.testing.executor_world import ExecutorRules, ExecutorWorld, Kind, Post
-from budwood.testing.fake_executor import Ending, FakeExecutor, FakeMachine, failed, succeeded
+from budwood.testing.executor_calls import CallRecoveryRules, CallRules
+from budwood.testing.executor_world import CallKind, ExecutorRules, ExecutorWorld, Kind, Post
+from budwood.testing.fake_executor import Ending, FakeExecutor, FakeMachine, failed, raised, returned, succeeded
 
 __all__ = [
+    "CallKind",
     "Ending",
     "ExecutorConformance",
     "ExecutorWorld",
@@ -27,6 +29,8 @@ __all__ = [
     "Kind",
     "Post",
     "failed",
+    "raised",
+    "returned",
     "succeeded",
 ]
 
@@ -260,5 +264,5 @@ class FenceRules(ExecutorRules):
             assert posts(number).end_of(name).phase is AttemptPhase.SUCCEEDED
 
 
-class ExecutorConformance(RunningRules, RecoveryRules, FenceRules):
+class ExecutorConformance(RunningRules, RecoveryRules, FenceRules, CallRules, CallRecoveryRules):
     """Every rule of `budwood.executors.base`; inherit, and supply the fixture `world`."""

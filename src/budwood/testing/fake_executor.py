@@ -5,16 +5,18 @@ own on it, as each gets a process of its own in life. Knows the contract of exec
 """
 
 import os
+import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from threading import RLock
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
-from budwood._core.model import AttemptPhase, Outcome
+from budwood._core.model import AttemptPhase, Outcome, Usage
 from budwood.errors import ExecutorError, LeaseLost
 from budwood.executors.base import Executor, Loop, Recovered, Sink, Work
 
@@ -39,8 +41,23 @@ def failed(exit_code: int = 1, *, error_type: str = "exit", message: str = "") -
     return Ending(Outcome(phase=AttemptPhase.FAILED, exit_code=exit_code, error_type=error_type, message=text))
 
 
+def returned(value: object = None, *, log: bytes | None = b"") -> Ending:
+    """End a call with a result."""
+    return Ending(Outcome(phase=AttemptPhase.SUCCEEDED, result=Raw(msgspec.json.encode(value))), log)
+
+
+def raised(error: BaseException) -> Ending:
+    """End a call with what its function raised."""
+    trace = "".join(traceback.format_exception(error))
+    text = f"{type(error).__name__}: {error}"
+    outcome = Outcome(phase=AttemptPhase.FAILED, error_type="exception", message=text, traceback=trace)
+    return Ending(outcome, trace.encode())
+
+
 Script = Callable[[Work], Ending | None]
 """Says of each attempt how it ends, at once; None: when the test says so."""
+Functions = Mapping[str, Callable[..., object]]
+"""What stands for the functions of calls, by their names; it is called here, at once."""
 
 
 @dataclass(slots=True)
@@ -54,8 +71,15 @@ class _Attempt:
 class FakeMachine:
     """Attempts that outlive drivers. Its methods may be called from any thread."""
 
-    def __init__(self, script: Script = lambda work: succeeded(), *, obeys_cancel: bool = True) -> None:
+    def __init__(
+        self,
+        script: Script = lambda work: succeeded(),
+        *,
+        functions: Functions | None = None,
+        obeys_cancel: bool = True,
+    ) -> None:
         self.script = script
+        self.functions = functions or {}
         self.obeys_cancel = obeys_cancel
         """Whether a cancelled attempt ends at once; otherwise it goes on until the test ends it."""
         self.fence = 0
@@ -65,6 +89,7 @@ class FakeMachine:
         self.cancelled: list[str] = []
         self.forgotten: list[str] = []
         self._attempts: dict[str, _Attempt] = {}
+        self._costs: dict[str, Usage] = {}
         self._ticks = count(1)
         self._lock = RLock()
         self._commander: FakeExecutor | None = None
@@ -92,6 +117,10 @@ class FakeMachine:
         text = "its supervisor was killed before it left a result"
         self.end(work_id, Ending(Outcome(phase=AttemptPhase.ABANDONED, error_type="abandoned", message=text)))
 
+    def say_cost(self, call: str, usage: Usage) -> None:
+        """Let an open call say what it cost so far; that is kept where its driver dies."""
+        self._costs[call] = usage
+
     def retire(self, slot: int) -> None:
         """Let a slot be full of processes that cannot be killed."""
         self._tell(lambda executor: executor.report_retired(slot))
@@ -108,12 +137,14 @@ class FakeMachine:
         with self._lock:
             self.check(fence)
             self.fence, self._commander = fence, executor
+            self.drop_calls()
 
     def leave(self, executor: "FakeExecutor") -> None:
         """Let nobody command, if this one did."""
         with self._lock:
             if self._commander is executor:
                 self._commander = None
+                self.drop_calls()
 
     def check(self, fence: int) -> None:
         """Refuse a driver that is too old."""
@@ -132,8 +163,28 @@ class FakeMachine:
             self._attempts[work.id] = _Attempt(work, pid=100_000 + tick, at_ms=_EPOCH_MS + tick)
             self.ran[work.id] += 1
             self.works.append(work)
-            self._attempts[work.id].ending = self.script(work)
+            self._attempts[work.id].ending = self._play(work)
             return True
+
+    def _play(self, work: Work) -> Ending | None:
+        if work.call is None or work.call.function not in self.functions:
+            return self.script(work)
+        try:
+            return returned(self.functions[work.call.function](*work.call.args, **work.call.kwargs))
+        except Exception as error:
+            return raised(error)
+
+    def drop_calls(self) -> None:
+        """Let the workers go with their driver: nobody will hear of its calls, but of what they cost."""
+        text = "its driver ended before it did"
+        with self._lock:
+            for name in [name for name, attempt in self._attempts.items() if attempt.work.call is not None]:
+                usage = self._costs.get(name)
+                if usage is None:
+                    del self._attempts[name]
+                else:
+                    outcome = Outcome(phase=AttemptPhase.ABANDONED, error_type="abandoned", message=text, usage=usage)
+                    self._attempts[name].ending = Ending(outcome)
 
     def find(self, work_id: str) -> _Attempt | None:
         """Return what is known of an attempt."""
@@ -176,9 +227,11 @@ class FakeExecutor(Executor):
         self._machine.check(self._fence)
         if not self._machine.begin(work):
             return
-        self.soon(lambda executor: executor.report_begin(work.id))
         attempt = self._machine.find(work.id)
-        if attempt is not None and attempt.ending is not None:
+        assert attempt is not None
+        if work.call is None or attempt.ending is None:  # the end of a short call says all
+            self.soon(lambda executor: executor.report_begin(work.id))
+        if attempt.ending is not None:
             self.soon(lambda executor: executor.report_end(work.id))
         else:
             self._limit_time(work)

@@ -121,6 +121,42 @@ class BellRules(StoreRules):
             assert not woken(mine, within_s=0)
 
 
+class FollowRules(StoreRules):
+    """Anybody can wait for what a driver writes."""
+
+    def test_what_is_there_is_not_waited_for(self, store: Store, other: Store, lease: Lease) -> None:
+        store.append(lease, samples.note(RUN))
+        assert other.wait(RUN, after=0, timeout_s=0)
+        assert not other.wait(RUN, after=1, timeout_s=0)
+        assert not other.wait(RUN, after=1, timeout_s=0.05)
+
+    def test_a_commit_wakes_all_who_wait(self, world: World, store: Store, lease: Lease) -> None:
+        gate = Barrier(4)
+
+        def follow(_: int) -> bool:
+            with world.open() as follower:
+                assert not follower.wait(RUN, after=0, timeout_s=0)
+                gate.wait(timeout=30)
+                return follower.wait(RUN, after=0, timeout_s=WAKES_WITHIN_S)
+
+        with ThreadPoolExecutor(3) as pool:
+            found = [pool.submit(follow, number) for number in range(3)]
+            gate.wait(timeout=30)
+            store.append(lease, samples.note(RUN))
+            assert [each.result(timeout=30) for each in found] == [True] * 3
+
+    def test_one_who_follows_does_not_take_the_drivers_rings(self, store: Store, other: Store, lease: Lease) -> None:
+        with closing(store.listen(RUN)) as bell:
+            assert not other.wait(RUN, after=0, timeout_s=0)
+            other.ask(RUN, "pause", key="1")
+            assert not other.wait(RUN, after=0, timeout_s=0.05)
+            assert woken(bell, within_s=WAKES_WITHIN_S)
+
+    def test_a_run_that_is_not_there_is_not_waited_for(self, store: Store) -> None:
+        with pytest.raises(NoSuchId, match="zzzz"):
+            store.wait("zzzz", after=0, timeout_s=1)
+
+
 def woken(bell: Bell, *, within_s: float) -> bool:
     """Wait in a selector as a driver does."""
     with selectors.DefaultSelector() as selector:

@@ -7,11 +7,12 @@ import click
 import msgspec
 
 from budwood.cli.looking import json_option, write_json
-from budwood.cli.project import find_project
 from budwood.cli.tables import Column, terminal_width, write_table
 from budwood.cli.text import bold, is_terminal
 from budwood.plans import read_plan
-from budwood.settings import KEYS
+from budwood.project.place import find_project
+from budwood.settings import KEYS, Key
+from budwood.stores.address import shown
 
 
 @click.group("config")
@@ -31,22 +32,29 @@ def show(origin: bool, file: Path | None, as_json: bool) -> None:
     """Show the value of every setting here.
 
     A flag wins over BUDWOOD_* variables, those over the plan, then budwood.toml, then your own file, then the default.
+    The store is also looked for in DATABASE_URL, before the default.
 
     \b
     Example: budwood config show --origin
     """
     plan = None if file is None else read_plan(file)
     resolved = find_project().resolve(flags={}, plan=plan)
+    settings = [(key, _public(key, value), where) for key, value, where in resolved.rows()]
     if as_json:
-        shapes = {key.name: {"value": value, "origin": where} for key, value, where in resolved.rows()}
+        shapes = {key.name: {"value": value, "origin": where} for key, value, where in settings}
         write_json({"settings": shapes})
         return
     columns = [Column("KEY"), Column("VALUE", flexible=True), *([Column("FROM", flexible=True)] if origin else [])]
     rows = [
         [key.name, _written(value) if value is not None else key.shown_default, *([where] if origin else [])]
-        for key, value, where in resolved.rows()
+        for key, value, where in settings
     ]
     write_table(columns, rows)
+
+
+def _public(key: Key, value: object) -> object:
+    """Take the password out of a database's address."""
+    return shown(value) if key.name == "store" and isinstance(value, str) else value
 
 
 def _written(value: object) -> str:

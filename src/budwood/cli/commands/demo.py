@@ -12,8 +12,8 @@ import click
 from budwood.cli.demo.plan import NAME, TASKS, write_plan
 from budwood.cli.demo.proof import findings
 from budwood.cli.demo.stage import Stage, is_alive
-from budwood.cli.times import span
-from budwood.cli.words import counted, some
+from budwood.project.times import span
+from budwood.project.words import counted, some
 
 
 @click.command()

@@ -10,10 +10,10 @@ from budwood.cli import checkup
 from budwood.cli.checkup import Finding
 from budwood.cli.containment import containment, logout, supervisor
 from budwood.cli.looking import json_option, store_option, write_json
-from budwood.cli.project import Project, find_project
 from budwood.cli.tables import terminal_width
 from budwood.cli.text import is_terminal, one_line, tinted
-from budwood.cli.words import counted
+from budwood.project.place import Project, find_project
+from budwood.project.words import counted
 
 _TINTS = {"ok": "done", "warning": "paused", "missing": "failed", "unknown": "waiting"}
 

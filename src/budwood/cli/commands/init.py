@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from budwood.cli.looking import note
-from budwood.cli.project import SETTINGS_FILE, STATE_DIR, make_state_dir
 from budwood.errors import UsageError
+from budwood.project.place import SETTINGS_FILE, STATE_DIR, make_state_dir
 
 PLAN_FILE = "plan.toml"
 

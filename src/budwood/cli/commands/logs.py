@@ -4,19 +4,20 @@ from pathlib import Path
 
 import click
 
-from budwood._core.ids import attempt_id, safe_name
 from budwood._core.model import OPEN_ATTEMPT
 from budwood._core.rows import AttemptRow, RunRow, TaskRow
 from budwood.cli.arguments import run_argument, task_argument
-from budwood.cli.find import find_run, find_task
 from budwood.cli.follow import Follower
+from budwood.cli.log_files import LogExport, explained, held
 from budwood.cli.log_writer import LogWriter
 from budwood.cli.logs import attempt_dir, is_unordered, read_log
 from budwood.cli.looking import looking, note, store_option
-from budwood.cli.project import run_dir_of
+from budwood.cli.progress import progress
 from budwood.cli.text import cut, one_line, width
-from budwood.cli.words import counted, some
 from budwood.errors import NoSuchId, UsageError
+from budwood.project.find import find_run, find_task
+from budwood.project.place import run_dir_of
+from budwood.project.words import counted, some
 from budwood.stores import Store
 
 _WIDEST = 20
@@ -31,19 +32,22 @@ _WIDEST = 20
 @click.option("-f", "--follow", is_flag=True, help="Go on as more is printed, until the attempt ends.")
 @click.option("--raw", is_flag=True, help="Write the bytes as they are, also to a terminal.")
 @click.option(
-    "--export", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write every log into a file there."
+    "--export", "folder", type=click.Path(path_type=Path), metavar="DIR", help="Write each log into a file there."
 )
 @store_option
 def command(
     run: str, task: str | None, number: int | None, follow: bool, raw: bool, folder: Path | None, where: str | None
-) -> None:
-    """Print what attempts printed.
+) -> int:
+    """Print what attempts printed, or write it to files.
 
-    Of a TASK its newest attempt; without one the newest attempts of all tasks, each line with its task's id.
+    Of a TASK its newest attempt; without one the newest attempts of all tasks, each line with its task's id. --export
+    writes the logs of all attempts that have ended; into a directory of an earlier export, those that it has not.
 
     \b
     Example: budwood logs night build -f
     """
+    if folder is not None and (follow or raw):
+        raise UsageError("--export writes whole logs, as they are", hint="leave --follow and --raw out")
     if number is not None and task is None:
         raise UsageError("--attempt needs a task", hint="budwood logs RUN TASK --attempt N")
     with looking(where) as (_, store):
@@ -51,13 +55,14 @@ def command(
         tasks = store.tasks(row.id) if task is None else [find_task(store, row, task)]
         run_dir = run_dir_of(row)
         if folder is not None:
-            _export(store, row, run_dir, tasks, folder)
-        elif follow:
+            return _export(store, row, tasks, folder, number=number)
+        if follow:
             _follow(Follower(store, row, run_dir), tasks, number=number, raw=raw, mixed=task is None)
         elif task is not None:
             _print_one(store, row, run_dir, tasks[0], number=number, raw=raw)
         else:
             _print_all(store, row, run_dir, tasks, raw=raw)
+    return 0
 
 
 def _print_one(store: Store, row: RunRow, run_dir: Path, task: TaskRow, *, number: int | None, raw: bool) -> None:
@@ -126,16 +131,27 @@ def _prefixes(tasks: list[TaskRow]) -> dict[int, str]:
     return {number: f"{name}{' ' * (room - width(name))} | " for number, name in names.items()}
 
 
-def _export(store: Store, row: RunRow, run_dir: Path, tasks: list[TaskRow], folder: Path) -> None:
-    names = {task.number: safe_name(str(task.id), fallback="task") for task in tasks}
+def _export(store: Store, row: RunRow, tasks: list[TaskRow], folder: Path, *, number: int | None) -> int:
+    export = LogExport(store, row, folder)
+    attempts = export.attempts(tasks, number=number)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        written = 0
-        for attempt in store.attempts(row.id):
-            data = read_log(store, row.id, run_dir, attempt) if attempt.task in names else None
-            if data:
-                (folder / f"{attempt_id(attempt.task, attempt.number)}-{names[attempt.task]}.log").write_bytes(data)
-                written += 1
-    except OSError as error:
-        raise UsageError(f"{error.filename or folder} cannot be written: {error.strerror}") from error
-    note(f"{counted(written, 'log')} written to {folder}")
+        with explained(folder), held(folder, row):
+            with progress(len(attempts), "logs") as step:
+                for attempt in attempts:
+                    export.take(attempt)
+                    step()
+            export.write_index()
+    except KeyboardInterrupt:
+        note(f"\nleft; every file in {folder} is whole, and the same command goes on")
+        raise click.exceptions.Exit(130) from None
+    note(f"{counted(export.written, 'log')} written to {folder}" + _besides(export))
+    if export.lost:
+        logs = "1 log is" if len(export.lost) == 1 else f"{len(export.lost)} logs are"
+        note(f"warning: {logs} too large for the store, and not on this machine")
+    return 1 if export.lost else 0
+
+
+def _besides(export: LogExport) -> str:
+    there = f"; {export.there} {'was' if export.there == 1 else 'were'} there" if export.there else ""
+    running = f"; {counted(export.running, 'attempt')} still running, left out" if export.running else ""
+    return there + running

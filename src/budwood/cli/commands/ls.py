@@ -8,8 +8,8 @@ from budwood.cli.looking import json_option, looking, note, now_ms, store_option
 from budwood.cli.shapes import run_shape
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import tinted
-from budwood.cli.times import ago
-from budwood.cli.words import money
+from budwood.project.times import ago
+from budwood.project.words import money
 
 _SHOWN = 20
 _COLUMNS = (

@@ -5,10 +5,10 @@ import click
 from budwood._core.model import ENDED_RUN, RunPhase
 from budwood._core.rows import RunRow
 from budwood.cli.commands.ls import write_runs
-from budwood.cli.find import NOT_BEGUN, begin_command
-from budwood.cli.project import find_project
 from budwood.cli.text import bold, one_line
 from budwood.cli.verdict import more_flag
+from budwood.project.find import NOT_BEGUN, begin_command
+from budwood.project.place import find_project
 
 _ENDED = 5
 _BEGIN = """\

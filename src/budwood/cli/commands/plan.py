@@ -5,15 +5,18 @@ from pathlib import Path
 import click
 
 from budwood._core.graph import Graph, batches, build, critical_path
-from budwood._core.model import TaskId
+from budwood._core.model import PLAN, TaskId
+from budwood.cli.garbage import building
 from budwood.cli.looking import json_option, note, write_json
 from budwood.cli.planning import check_plan
 from budwood.cli.shapes import Shape
 from budwood.cli.tables import Column, terminal_width, write_table
 from budwood.cli.text import is_terminal, one_line
-from budwood.cli.words import counted
 from budwood.errors import UsageError
 from budwood.plans import Plan, batch_rows, read_plan, to_ascii, to_mermaid
+from budwood.project.place import find_project
+from budwood.project.planned import strategy_name
+from budwood.project.words import counted
 
 _FILE = click.Path(path_type=Path)
 _COLUMNS = (
@@ -50,8 +53,9 @@ def show(file: Path, mermaid: bool, as_ascii: bool, lane: str | None, batch: int
     """
     if mermaid + as_ascii + as_json > 1:
         raise UsageError("--mermaid, --ascii and --json exclude each other", hint="choose one of them")
-    plan = read_plan(file)
-    graph = build(plan.tasks, plan.lanes)
+    with building():
+        plan = read_plan(file)
+        graph = build(plan.tasks, plan.lanes)
     if mermaid:
         click.echo(to_mermaid(graph, plan, lane=lane, batch=batch), nl=False)
     elif as_ascii:
@@ -59,8 +63,16 @@ def show(file: Path, mermaid: bool, as_ascii: bool, lane: str | None, batch: int
         click.echo(to_ascii(graph, plan, lane=lane, batch=batch, width=room), nl=False)
     elif as_json:
         write_json(_shape(graph, plan, lane=lane, batch=batch))
+    elif (asked := _asked(file, plan)) is not None:
+        click.echo(f"tasks are asked of {one_line(asked)} while it runs")
     else:
         _write_batches(graph, plan, lane=lane, batch=batch)
+
+
+def _asked(file: Path, plan: Plan) -> str | None:
+    """Name who is asked for tasks; None if the plan has them all."""
+    name = strategy_name(find_project(file.resolve().parent).resolve(flags={}, plan=plan))
+    return None if name == PLAN else name
 
 
 def _shape(graph: Graph, plan: Plan, *, lane: TaskId | None, batch: int | None) -> Shape:
@@ -110,7 +122,7 @@ def check(file: Path, as_json: bool) -> None:
     checked = check_plan(file)
     plan, graph = checked.plan, checked.graph
     grouped = batches(graph)
-    widest, longest = max(map(len, grouped), default=0), len(critical_path(graph))
+    widest, longest = max(map(len, grouped), default=0), len(grouped)
     if as_json:
         write_json(
             {
@@ -131,4 +143,6 @@ def check(file: Path, as_json: bool) -> None:
     lanes = f", {counted(len(plan.lanes), 'lane')}" if plan.lanes else ""
     verdict = counted(len(checked.warnings), "warning") if checked.warnings else "nothing to warn of"
     found = f"{counted(len(plan.tasks), 'task')}{lanes}; widest batch {widest}, longest path {longest}"
+    if checked.strategy != PLAN:
+        found = f"tasks are asked of {one_line(checked.strategy)} while it runs"
     click.echo(f"{one_line(plan.path)}: {found}; {verdict}")

@@ -1,7 +1,5 @@
 """`budwood resume`: a run goes on where it was."""
 
-import shlex
-
 import click
 
 from budwood._core.model import RunPhase
@@ -12,10 +10,12 @@ from budwood.cli.asking import ask, asked_of, refuse_unbegun, tell_answer
 from budwood.cli.drive import Manner, tell
 from budwood.cli.launch import Launch, launch, refuse_unheard
 from budwood.cli.options import changed_fields, drive_options, limit_options
-from budwood.cli.project import project_of, this_machine
 from budwood.engine import reach_verdict
-from budwood.engine.opening import go_on
 from budwood.errors import UsageError
+from budwood.project.find import begin_command
+from budwood.project.place import project_of, this_machine
+from budwood.project.resuming import go_on_with
+from budwood.project.strategy import strategy_of
 from budwood.settings import run_settings
 from budwood.stores import Store
 
@@ -45,13 +45,15 @@ def command(
             return _tell(row, opened, quiet=quiet)
         if row.phase is RunPhase.PAUSED and driven and not changes:  # it waits for what still runs
             return tell_answer(asked, ask(asked, "resume"))
+        project = project_of(row)
         what = Launch(
-            project=project_of(row),
+            project=project,
             resolved=asked.resolved,
             settings=run_settings(asked.resolved, this_machine()),
             run=row.id,
             name=row.name,
-            opening=go_on(changes=changes),
+            opening=go_on_with(project, changes),
+            strategy=strategy_of(opened, row.id, root=project.root),
             manner=Manner(quiet=quiet, jsonl=jsonl, notify=asked.resolved.text("notify")),
         )
         return launch(what, opened, detach=detach)
@@ -68,5 +70,6 @@ def _refuse(row: RunRow) -> None:
 def _tell(row: RunRow, store: Store, *, quiet: bool) -> int:
     state = fold(store.read(row.id))
     verdict = reach_verdict(state)
-    tell(verdict, state, store, quiet=quiet, hint=f"budwood run {shlex.quote(row.source)} --again runs it afresh")
+    hint = f"{begin_command(row)} --again runs it afresh" if row.source.startswith("/") else ""
+    tell(verdict, state, store, quiet=quiet, hint=hint)
     return verdict.exit_code

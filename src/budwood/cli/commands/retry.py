@@ -1,25 +1,31 @@
 """`budwood retry`: what did not succeed is wanted again."""
 
+from collections.abc import Mapping
+
 import click
 
+from budwood._core.replay import fold
 from budwood.cli.arguments import run_argument
 from budwood.cli.asking import Asked, ask, asked_of, refuse_unbegun, tell_answer
 from budwood.cli.complete import TaskName
 from budwood.cli.drive import Manner
 from budwood.cli.launch import Launch, launch, refuse_unheard
-from budwood.cli.options import drive_options
-from budwood.cli.project import project_of, this_machine
-from budwood.engine.opening import go_on
+from budwood.cli.options import changed_fields, drive_options, python_option
+from budwood.project.place import project_of, this_machine
+from budwood.project.resuming import go_on_with, refuse_uncallable
+from budwood.project.strategy import strategy_of
 from budwood.settings import run_settings
 
 
 @click.command()
 @run_argument(required=True)
 @click.argument("tasks", nargs=-1, type=TaskName())
+@python_option
 @drive_options
 def command(
     run: str,
     tasks: tuple[str, ...],
+    python: str | None,
     detach: bool,
     jsonl: bool,
     quiet: bool,
@@ -34,23 +40,29 @@ def command(
     Example: budwood retry night test
     """
     refuse_unheard(detach=detach, jsonl=jsonl)
+    changes = changed_fields({"python": python})
     with asked_of(run, store=store, notify=notify) as asked:
         refuse_unbegun(asked)
         driven = asked.store.holder(asked.row.id) is not None
+        if not driven and not changes:  # else what is wanted again would be written down, and not be done
+            refuse_uncallable(project_of(asked.row), fold(asked.store.read(asked.row.id)), command="retry")
         code = tell_answer(asked, ask(asked, "retry", tasks=tasks), quiet=quiet)
         if code or (driven and asked.store.holder(asked.row.id) is not None):
             return code
-        return _go_on(asked, Manner(quiet=quiet, jsonl=jsonl, notify=asked.resolved.text("notify")), detach=detach)
+        manner = Manner(quiet=quiet, jsonl=jsonl, notify=asked.resolved.text("notify"))
+        return _go_on(asked, manner, changes=changes, detach=detach)
 
 
-def _go_on(asked: Asked, manner: Manner, *, detach: bool) -> int:
+def _go_on(asked: Asked, manner: Manner, *, changes: Mapping[str, object], detach: bool) -> int:
+    project = project_of(asked.row)
     what = Launch(
-        project=project_of(asked.row),
+        project=project,
         resolved=asked.resolved,
         settings=run_settings(asked.resolved, this_machine()),
         run=asked.row.id,
         name=asked.row.name,
-        opening=go_on(),
+        opening=go_on_with(project, changes),
+        strategy=strategy_of(asked.store, asked.row.id, root=project.root),
         manner=manner,
     )
     return launch(what, asked.store, detach=detach)

@@ -1,19 +1,20 @@
 """`budwood run`: a plan becomes a run, or its run goes on."""
 
+import shlex
+
 import click
 
 from budwood._core.ids import safe_name
-from budwood._core.model import ENDED_RUN
-from budwood._core.replay import fold
+from budwood._core.model import TaskPhase
+from budwood._core.state import RunState
 from budwood.cli.drive import Manner, tell, write_err
-from budwood.cli.find import find_run
+from budwood.cli.garbage import building
 from budwood.cli.launch import Launch, launch, refuse_unheard
 from budwood.cli.options import drive_options, limit_options
-from budwood.cli.planned import Planned, fresh_run_id, read_planned
-from budwood.cli.words import counted
 from budwood.engine import reach_verdict
-from budwood.engine.opening import revision
 from budwood.executors.local import find_binary
+from budwood.project.planned import Planned, fresh_run_id, read_planned
+from budwood.project.words import counted
 from budwood.stores import Store
 
 
@@ -43,7 +44,8 @@ def command(
     Example: budwood run plan.toml --slots 4
     """
     refuse_unheard(detach=detach, jsonl=jsonl)
-    planned = read_planned(file, flags)
+    with building():
+        planned = read_planned(file, flags)
     if dry_run:
         from budwood.cli.dry_run import show_dry_run
 
@@ -66,6 +68,7 @@ def command(
             run=claim.run,
             name=claim.name,
             opening=planned.opening(run=claim.run, name=claim.name),
+            strategy=planned.strategy,
             manner=Manner(quiet=quiet, jsonl=jsonl),
         )
         return launch(what, store, detach=detach)
@@ -84,12 +87,16 @@ def _note_name(wanted: object, name: str) -> None:
 
 def _already_over(planned: Planned, store: Store, *, run: str, quiet: bool) -> int | None:
     """Tell how a run went that is over and whose plan is as it was; None if there is something to drive."""
-    row = find_run(store, run)
-    if row.phase not in ENDED_RUN or store.holder(run) is not None:
-        return None
-    state = fold(store.read(run))
-    if revision(state, planned.plan.tasks, planned.plan.lanes) is not None:
+    state = planned.end_of(store, run)
+    if state is None:
         return None
     verdict = reach_verdict(state)
-    tell(verdict, state, store, quiet=quiet, hint="--again runs it afresh")
+    tell(verdict, state, store, quiet=quiet, hint=_hint(planned, state))
     return verdict.exit_code
+
+
+def _hint(planned: Planned, state: RunState) -> str:
+    python, afresh = planned.settings.python, "--again runs it afresh"
+    if python and python != state.settings.python and state.counts[TaskPhase.FAILED]:
+        return f"--python {shlex.quote(python)} lets it call functions with the interpreter that is set now; {afresh}"
+    return afresh

@@ -4,18 +4,20 @@ import sys
 from collections.abc import Sequence
 
 import click
+import msgspec
 
+from budwood._core.events import AttemptEnded
 from budwood._core.model import AttemptPhase
 from budwood._core.rows import AttemptRow, DependencyRow, RunRow, TaskRow
 from budwood.cli.arguments import run_argument, task_argument
-from budwood.cli.find import NOT_BEGUN, begin_command, find_run, find_task
 from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
 from budwood.cli.shapes import Shape, attempt_shape, run_shape, task_shape
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import bold, dim, one_line, tinted
-from budwood.cli.times import ago, span
-from budwood.cli.words import money, size, some
 from budwood.errors import UsageError
+from budwood.project.find import NOT_BEGUN, begin_command, find_run, find_task
+from budwood.project.times import ago, span
+from budwood.project.words import money, size, some
 from budwood.stores import Store
 
 _TASK_COLUMNS = (
@@ -29,6 +31,7 @@ _TASK_COLUMNS = (
     Column("WHAT", flexible=True),
 )
 _SHORT = 24
+_LONG = 500
 _ATTEMPT_COLUMNS = (
     Column("ATTEMPT", right=True),
     Column("STATE", tint=tinted),
@@ -118,7 +121,9 @@ def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> No
     needs, dependants = _neighbours(store, row, task)
     if as_json:
         shape: Shape = {**task_shape(task), "after": needs, "before": dependants}
-        shapes = [attempt_shape(attempt, task=task.id) for attempt in attempts]
+        shapes = [
+            {**attempt_shape(attempt, task=task.id), "result": _result(store, row, attempt)} for attempt in attempts
+        ]
         write_json({"run": row.name, "task": shape, "attempts": shapes})
         return
     _write_task_head(row, task, needs=needs, dependants=dependants)
@@ -129,8 +134,26 @@ def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> No
         for attempt in attempts:
             if len(_ending(attempt)) > _SHORT:  # a table may have cut it
                 click.echo(f"\n  attempt {attempt.number}: {one_line(_ending(attempt))}")
+            result = _result(store, row, attempt)
+            if result is not None:
+                click.echo(f"\n  attempt {attempt.number} returned {_cut(msgspec.json.encode(result).decode())}")
     else:
         click.echo("\n  no attempts yet")
+
+
+def _result(store: Store, row: RunRow, attempt: AttemptRow) -> object:
+    """Read what an attempt's function returned, from the event that ended it; None of all others."""
+    if attempt.phase is not AttemptPhase.SUCCEEDED or attempt.end_event is None:
+        return None
+    event = next(iter(store.read(row.id, attempt.end_event - 1))).event
+    if not isinstance(event, AttemptEnded) or event.result is msgspec.UNSET:
+        return None
+    found: object = msgspec.json.decode(event.result)
+    return found
+
+
+def _cut(text: str) -> str:
+    return one_line(text if len(text) <= _LONG else f"{text[:_LONG]}… (--json has all of it)")
 
 
 def _neighbours(store: Store, row: RunRow, task: TaskRow) -> tuple[list[object], list[object]]:

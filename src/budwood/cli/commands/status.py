@@ -10,17 +10,17 @@ from budwood._core.model import ENDED_RUN, AttemptError, TaskPhase
 from budwood._core.rows import RunRow
 from budwood._core.state import TaskState
 from budwood.cli.arguments import run_argument
-from budwood.cli.find import NOT_BEGUN, find_run
 from budwood.cli.found import Found, look_for
 from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
-from budwood.cli.project import run_dir_of
 from budwood.cli.reasons import Scene, found_words
 from budwood.cli.shapes import Shape, run_shape
 from budwood.cli.standing import budgets, failures, next_command, open_attempts, waiting
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import bold, dim, one_line, tinted
-from budwood.cli.times import ago, span
-from budwood.cli.words import money
+from budwood.project.find import NOT_BEGUN, find_run
+from budwood.project.place import run_dir_of
+from budwood.project.times import ago, span
+from budwood.project.words import money
 from budwood.stores import Store
 
 _SHOWN = 5
@@ -64,6 +64,8 @@ def _found(run_dir: Path, task: TaskState) -> Found | None:
     attempt = task.attempt
     if attempt is None:
         return None
+    if attempt.spec.function is not None:
+        return Found.REPEATED
     begun = attempt.started_at_ms is not None
     return look_for(run_dir, task=task.number, attempt=attempt.number, slot=attempt.slot, begun=begun)
 

@@ -1,6 +1,5 @@
 """`budwood store`: verify it, and carry runs out of it and into it."""
 
-import os
 import sys
 from pathlib import Path
 from typing import IO
@@ -9,16 +8,16 @@ import click
 
 from budwood._core.model import OPEN_ATTEMPT
 from budwood._core.replay import fold_rows
-from budwood._core.rows import RunRow
 from budwood.cli.arguments import run_argument
 from budwood.cli.complete import RunName
-from budwood.cli.find import find_run
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
-from budwood.cli.project import Project, find_project
 from budwood.cli.text import is_terminal
 from budwood.cli.verify import differences
-from budwood.cli.words import counted
+from budwood.cli.whole import whole_file
 from budwood.errors import LeaseHeld, UsageError
+from budwood.project.find import find_run
+from budwood.project.place import Project, find_project
+from budwood.project.words import counted
 from budwood.stores import Store, open_store
 from budwood.stores.transfer import export_run, import_run, move_run
 
@@ -78,26 +77,9 @@ def export(run: str, file: Path | None, where: str | None) -> None:
         if file is None:
             export_run(store, row.id, sys.stdout.buffer)
             return
-        if file.exists():
-            raise UsageError(f"{file} is there already", hint="choose another name, or remove it first")
-        _write_whole(store, row, file)
+        with whole_file(file) as out:
+            export_run(store, row.id, out)
     note(f"run {row.name} written to {file}: {counted(row.last_event, 'event')}")
-
-
-def _write_whole(store: Store, row: RunRow, file: Path) -> None:
-    """Write beside and rename, so that a file of that name is always a whole export."""
-    draft = file.with_name(f"{file.name}.{os.getpid()}.new")
-    try:
-        try:
-            with draft.open("xb") as out:
-                export_run(store, row.id, out)
-                out.flush()
-                os.fsync(out.fileno())
-            draft.rename(file)
-        finally:
-            draft.unlink(missing_ok=True)
-    except OSError as error:
-        raise UsageError(f"{error.filename or file} cannot be written: {error.strerror}") from error
 
 
 @command.command("import")

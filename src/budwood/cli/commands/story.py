@@ -9,12 +9,12 @@ from budwood._core.events import Recorded, as_json
 from budwood._core.model import TaskId
 from budwood._core.replay import story
 from budwood.cli.arguments import run_argument, task_argument
-from budwood.cli.find import find_run, find_task
 from budwood.cli.looking import looking, store_option, write_json_line
 from budwood.cli.sentences import sentence
 from budwood.cli.tables import terminal_width
 from budwood.cli.text import bold, dim, is_terminal
-from budwood.cli.times import clock, day, iso
+from budwood.project.find import find_run, find_task
+from budwood.project.times import clock, day, iso
 
 
 @click.command("story")

@@ -12,14 +12,16 @@ from budwood._core.replay import fold
 from budwood._core.rows import RunRow
 from budwood._core.state import RunState
 from budwood.cli.arguments import run_argument
-from budwood.cli.find import find_run, not_begun
 from budwood.cli.looking import looking, note, now_ms, store_option
 from budwood.cli.verdict import verdict_lines
 from budwood.cli.view import Feed, Summary, View, choose_view
 from budwood.engine import Exit, reach_verdict
+from budwood.project.find import find_run, not_begun
 from budwood.stores import Store
 
 LOOK_EVERY_S = 0.25
+DRAW_EVERY_S = 0.05
+"""A busy run is not drawn more often."""
 
 
 @click.command("watch")
@@ -100,7 +102,8 @@ class Watching:
             self._show()
             if (resting and self._rests()) or self._view.lost is not None:
                 return
-            sleep(LOOK_EVERY_S)
+            if self._store.wait(self._run, after=self.state.number, timeout_s=LOOK_EVERY_S):
+                sleep(DRAW_EVERY_S)
 
     def is_alone(self) -> bool:
         """Say whether the run could go on and nobody drives it."""

@@ -10,13 +10,13 @@ from budwood._core.rows import RunRow
 from budwood._core.state import TaskState
 from budwood.cli.arguments import run_argument, task_argument
 from budwood.cli.commands.status import scene_of
-from budwood.cli.find import find_run, find_task
 from budwood.cli.logs import read_log
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
-from budwood.cli.project import run_dir_of
 from budwood.cli.reasons import Reason, Scene, why_run, why_task
 from budwood.cli.standing import way_on
 from budwood.cli.text import bold, dim, has_colour, one_line, tinted, visible
+from budwood.project.find import find_run, find_task
+from budwood.project.place import run_dir_of
 from budwood.stores import Store
 
 _TAIL_LINES = 10

@@ -7,11 +7,11 @@ interpreter. All write to standard error, but for the JSON lines.
 from collections.abc import Callable, Mapping
 from typing import BinaryIO, TextIO
 
-from budwood.cli.view.feed import Feed, News
 from budwood.cli.view.plain import Plain
 from budwood.cli.view.quiet import JsonLines, Quiet
-from budwood.cli.view.summary import Summary
 from budwood.cli.view.view import View
+from budwood.project.feed import Feed, News
+from budwood.project.summary import Summary
 
 __all__ = ["Feed", "News", "Summary", "View", "choose_view"]
 

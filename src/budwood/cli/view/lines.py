@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from budwood._core import events as e
-from budwood._core.model import AttemptPhase, TaskId
+from budwood._core.model import PLAN, AttemptPhase, TaskId
 from budwood.cli.text import one_line
-from budwood.cli.times import span
-from budwood.cli.view.feed import News
-from budwood.cli.words import counted, some
+from budwood.project.feed import News
+from budwood.project.times import span
+from budwood.project.words import counted, some
 
 
 class Line(Struct, frozen=True):
@@ -54,7 +54,10 @@ def _weight(event: e.Event) -> int:
 
 
 def _created(recorded: e.Recorded, news: News, _: str) -> Line:
-    return Line("note", f"{news.name}: {counted(news.planned, 'task')}, {counted(news.slots, 'slot')}")
+    event = recorded.event
+    assert isinstance(event, e.RunCreated)
+    tasks = counted(news.planned, "task") if event.strategy == PLAN else f"strategy {event.strategy}"
+    return Line("note", f"{news.name}: {tasks}, {counted(news.slots, 'slot')}")
 
 
 def _accounted(recorded: e.Recorded, news: News, _: str) -> Line:
@@ -138,6 +141,13 @@ def _waiting(recorded: e.Recorded, news: News, _: str) -> Line:
     return Line("waiting", f"waiting  {event.reason}; next try in {span((event.until_ms - recorded.at_ms) / 1000)}")
 
 
+def _window(recorded: e.Recorded, news: News, _: str) -> Line:
+    event = recorded.event
+    assert isinstance(event, e.WindowFull)
+    text = f"slots wait for {one_line(str(event.task))}: the window shows answer {event.ask} what became of it"
+    return Line("note", text)
+
+
 def _asked(recorded: e.Recorded, news: News, _: str) -> Line:
     event = recorded.event
     assert isinstance(event, e.RequestTaken)
@@ -153,5 +163,6 @@ _TOLD: dict[type, Callable[[e.Recorded, News, str], Line | None]] = {
     e.TasksSkipped: _skipped,
     e.RunPaused: _paused,
     e.RunWaiting: _waiting,
+    e.WindowFull: _window,
     e.RequestTaken: _asked,
 }

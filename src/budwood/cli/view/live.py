@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, TextIO
 
 from budwood._core.model import TaskPhase
 from budwood.cli.text import one_line
-from budwood.cli.times import span
-from budwood.cli.view.feed import News
 from budwood.cli.view.lines import Line, lines_of
-from budwood.cli.view.summary import Summary
 from budwood.cli.view.view import View
-from budwood.cli.words import money
+from budwood.project.feed import News
+from budwood.project.summary import Summary
+from budwood.project.times import rough, span
+from budwood.project.words import money
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -123,7 +123,7 @@ def _head(summary: Summary, *, width: int, rest: str) -> "Text":
     facts = [f"{ended}/{planned}", span(summary.elapsed_s())]
     left_s = summary.left_s()
     if left_s is not None:
-        facts.append(f"about {_rough(left_s)} left")
+        facts.append(f"about {rough(left_s)} left")
     if summary.cost_usd:
         facts.append(money(summary.cost_usd))
     tail = "  ".join(facts)
@@ -136,11 +136,6 @@ def _head(summary: Summary, *, width: int, rest: str) -> "Text":
     text.append(rest * (room - full), style="bright_black")
     text.append(f"  {tail}")
     return text
-
-
-def _rough(seconds: float) -> str:
-    """Round to what a guess can promise."""
-    return f"{max(1, round(seconds))} s" if seconds < 59.5 else span(round(seconds / 10) * 10)
 
 
 def _counts(summary: Summary) -> "Text":

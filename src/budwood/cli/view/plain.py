@@ -6,10 +6,10 @@ Knows lines. Writes those of one hand-over together.
 from contextlib import suppress
 from typing import TextIO
 
-from budwood.cli.view.feed import News
 from budwood.cli.view.lines import lines_of
-from budwood.cli.view.summary import Summary
 from budwood.cli.view.view import View
+from budwood.project.feed import News
+from budwood.project.summary import Summary
 
 
 class Plain(View):

@@ -10,9 +10,9 @@ import msgspec
 
 from budwood._core.events import as_json
 from budwood.cli.streams import give_up
-from budwood.cli.view.feed import News
-from budwood.cli.view.summary import Summary
 from budwood.cli.view.view import View
+from budwood.project.feed import News
+from budwood.project.summary import Summary
 
 
 class Quiet(View):

@@ -5,8 +5,8 @@ Knows news and their sum. Must not know the driver.
 
 from abc import ABC, abstractmethod
 
-from budwood.cli.view.feed import News
-from budwood.cli.view.summary import Summary
+from budwood.project.feed import News
+from budwood.project.summary import Summary
 
 
 class View(ABC):

@@ -5,13 +5,19 @@ Knows the files that the supervisor protocol names. Must not decide what they me
 
 import fcntl
 import os
+import stat
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
 from budwood.errors import LeaseLost
 from budwood.executors.local.outcome import Result
 
+INLINE_LOG_BYTES = 64 * 1024
+STORED_LOG_BYTES = 8 * 1024 * 1024
+"""A log up to this size moves into the store; a larger one stays in the attempt's directory."""
+USAGE = "usage.json"
 _USAGE_BYTES = 64 * 1024
 _RESULT = msgspec.json.Decoder(Result)
 
@@ -29,32 +35,49 @@ def has_begun(directory: Path) -> bool:
     return (directory / "begun").exists()
 
 
-def read_log(directory: Path, *, limit_bytes: int) -> bytes | None:
+def read_log(directory: Path) -> bytes | None:
     """Read what it printed; None when that is more than can be carried about."""
     try:
         with (directory / "log").open("rb") as file:
-            data = file.read(limit_bytes + 1)
+            data = file.read(STORED_LOG_BYTES + 1)
     except FileNotFoundError:
         return b""
-    return data if len(data) <= limit_bytes else None
+    return data if len(data) <= STORED_LOG_BYTES else None
 
 
-def read_usage_report(directory: Path) -> str | None:
+def read_ends(file: BinaryIO, *, head_bytes: int, tail_bytes: int) -> tuple[bytes, int, int]:
+    """Read head and tail of a log that is not cut itself: what is kept, all of it in bytes, and what was dropped."""
+    size = file.seek(0, 2)
+    dropped = max(0, size - head_bytes - tail_bytes)
+    file.seek(0)
+    if not dropped:
+        return file.read(size), size, 0
+    head = file.read(head_bytes)
+    file.seek(size - tail_bytes)
+    tail = file.read(tail_bytes)
+    end = b"\n" if head and not head.endswith(b"\n") else b""
+    return head + end + b"[budwood: %d bytes dropped here]\n" % dropped + tail, size, dropped
+
+
+def read_usage_report(directory: Path, *, name: str = USAGE) -> str | None:
     """Read what it said of its cost, if it said anything that is not far too long."""
     try:
-        with (directory / "usage.json").open("rb") as file:
-            data = file.read(_USAGE_BYTES + 1)
-    except FileNotFoundError:
+        fd = os.open(directory / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
         return None
-    return data.decode(errors="replace") if len(data) <= _USAGE_BYTES else None
+    with open(fd, "rb") as file:
+        # A FIFO in its place would be waited for without end.
+        data = file.read(_USAGE_BYTES + 1) if stat.S_ISREG(os.fstat(fd).st_mode) else None
+    return data.decode(errors="replace") if data is not None and len(data) <= _USAGE_BYTES else None
 
 
 def log_size(directory: Path) -> int:
-    """Return how large its log is; 0 if it has none."""
+    """Return how large its own log is; 0 if it has none, or only a link to that of its worker."""
     try:
-        return (directory / "log").stat().st_size
+        status = (directory / "log").lstat()
     except FileNotFoundError:
         return 0
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
 
 
 def raise_fence(path: Path, fence: int) -> None:

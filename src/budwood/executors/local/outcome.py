@@ -58,6 +58,12 @@ class Result(Struct, frozen=True):
     fault: StepError | None = None
     retired: bool = False
 
+    @property
+    def retirement(self) -> str:
+        """Say why its slot takes no more work."""
+        left = ", ".join(f"{survivor.pid} ({survivor.command})" for survivor in self.survivors)
+        return f"processes that cannot be killed: {left}"
+
 
 _PHASES = {
     "ok": AttemptPhase.SUCCEEDED,
@@ -91,9 +97,15 @@ def read_outcome(result: Result) -> Outcome:
     )
 
 
-def lost_outcome(reason: str, *, usage: str | None) -> Outcome:
+LOST = "it left no result: its supervisor was killed, or could not write"
+LOST_CALL = "its driver ended before it did, and it with its driver"
+
+
+def lost_outcome(left_running: str, *, usage: str | None, why: str = LOST) -> Outcome:
     """Say that an attempt left no result; what it said of its cost counts all the same."""
-    return Outcome(phase=AttemptPhase.ABANDONED, error_type="abandoned", message=reason, usage=read_usage(usage))
+    return Outcome(
+        phase=AttemptPhase.ABANDONED, error_type="abandoned", message=why + left_running, usage=read_usage(usage)
+    )
 
 
 def read_usage(text: str | None) -> Usage:

@@ -28,21 +28,25 @@ class RunPaths:
         self.slots = run_dir / "slots"
         self.attempts = run_dir / "attempts"
 
-    def slot(self, slot: int) -> Path:
-        """Return the directory of one slot."""
-        return self.slots / str(slot)
+    def slot(self, name: str) -> Path:
+        """Return the directory of one slot's supervisor: by its number for commands, as `w` and number for calls."""
+        return self.slots / name
 
     def attempt(self, work_id: str) -> Path:
         """Return the directory of one attempt."""
         return self.attempts / work_id
 
-    def socket(self, slot: int) -> Path:
-        """Return the socket of one slot."""
-        return self.runtime / f"s{slot}"
+    def socket(self, name: str) -> Path:
+        """Return the socket of one supervisor."""
+        return self.runtime / f"s{name}"
 
-    def tmp(self, slot: int) -> Path:
-        """Return the temporary directory that the attempts of one slot use in turn."""
-        return self.runtime / f"t{slot}"
+    def tmp(self, name: str) -> Path:
+        """Return the temporary directory that the attempts of one supervisor use in turn."""
+        return self.runtime / f"t{name}"
+
+    def door(self, name: str) -> Path:
+        """Return the socket that a worker of one supervisor looks for its driver at."""
+        return self.runtime / f"d{name}"
 
 
 def make_runtime(root: Path, run_id: str) -> Path:
@@ -65,10 +69,11 @@ def _make_directory(path: Path) -> os.stat_result:
             return path.lstat()
 
 
-def clear_runtime(paths: RunPaths, slot: int) -> None:
+def clear_runtime(paths: RunPaths, name: str) -> None:
     """Remove what a killed supervisor left below the short path; one that exits in good order does so itself."""
-    paths.socket(slot).unlink(missing_ok=True)
-    shutil.rmtree(paths.tmp(slot), ignore_errors=True)
+    paths.socket(name).unlink(missing_ok=True)
+    paths.door(name).unlink(missing_ok=True)
+    shutil.rmtree(paths.tmp(name), ignore_errors=True)
     with suppress(OSError):  # another slot has something in it
         paths.runtime.rmdir()
 

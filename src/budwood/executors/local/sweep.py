@@ -27,6 +27,13 @@ class Swept(Struct, frozen=True):
     ended: tuple[Process, ...] = ()
     left: tuple[Process, ...] = ()
 
+    @property
+    def left_running(self) -> str:
+        """Say what is left, if anything is, in a text for `lost_outcome`."""
+        if not self.left:
+            return ""
+        return "; still running: " + ", ".join(f"{process.pid} ({process.command})" for process in self.left)
+
 
 class Sweeper:
     """Runs sweeps."""

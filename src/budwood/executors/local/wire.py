@@ -16,7 +16,7 @@ class Hello(Struct, frozen=True, tag="hello"):
     fence: int
 
 
-class Start(Struct, frozen=True, kw_only=True, tag="start"):
+class Start(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="start"):
     """Run an attempt."""
 
     fence: int
@@ -33,6 +33,8 @@ class Start(Struct, frozen=True, kw_only=True, tag="start"):
     contain: str
     forget: tuple[str, ...]
     inline_log_bytes: int
+    with_driver: bool = False
+    own_log: str | None = None
 
 
 class Cancel(Struct, frozen=True, tag="cancel"):
@@ -40,6 +42,14 @@ class Cancel(Struct, frozen=True, tag="cancel"):
 
     fence: int
     attempt: str
+
+
+class Deadline(Struct, frozen=True, tag="deadline"):
+    """Limit the time that an attempt has left; None no longer limits it."""
+
+    fence: int
+    attempt: str
+    in_s: float | None
 
 
 class Forget(Struct, frozen=True, tag="forget"):
@@ -91,7 +101,7 @@ class Refused(Struct, frozen=True, tag="refused"):
     message: str = ""
 
 
-ToSupervisor = Hello | Start | Cancel | Forget | Exit
+ToSupervisor = Hello | Start | Cancel | Deadline | Forget | Exit
 FromSupervisor = HelloReply | Begun | Ended | Refused
 
 _ENCODER = msgspec.json.Encoder()

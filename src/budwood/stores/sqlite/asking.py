@@ -5,11 +5,12 @@ Knows the table request; must not know leases or bells.
 
 import sqlite3
 
-from budwood.errors import NoSuchId, StoreConflict
-from budwood.stores.base import Answer, Request
+from budwood.errors import NoSuchId
+from budwood.stores.base import Answer, Request, not_waiting
+from budwood.stores.columns import REQUEST, request_row
 from budwood.stores.sqlite.database import Database
 
-_COLUMNS = "SELECT number, kind, key, body, state, answer FROM request WHERE run = ?"
+_COLUMNS = f"SELECT {', '.join(REQUEST)} FROM request WHERE run = ?"
 _PUT = (
     "INSERT INTO request (run, number, key, kind, body) "
     "SELECT ?1, 1 + coalesce(max(number), 0), ?2, ?3, ?4 FROM request WHERE run = ?1 "
@@ -23,7 +24,7 @@ def put_request(database: Database, run: str, kind: str, *, body: str, key: str)
     with database.writing(run) as connection:
         number = database.number_of(run)
         connection.execute(_PUT, (number, key, kind, body))
-        return _request(run, connection.execute(f"{_COLUMNS} AND key = ?", (number, key)).fetchone())
+        return request_row(run, connection.execute(f"{_COLUMNS} AND key = ?", (number, key)).fetchone())
 
 
 def read_request(database: Database, run: str, number: int) -> Request:
@@ -32,7 +33,7 @@ def read_request(database: Database, run: str, number: int) -> Request:
         found = connection.execute(f"{_COLUMNS} AND number = ?", (database.number_of(run), number)).fetchone()
     if found is None:
         raise NoSuchId(f"run {run} has no request {number}")
-    return _request(run, found)
+    return request_row(run, found)
 
 
 def read_requests(database: Database, run: str, *, pending: bool) -> list[Request]:
@@ -40,16 +41,11 @@ def read_requests(database: Database, run: str, *, pending: bool) -> list[Reques
     only = " AND state = 'pending'" if pending else ""
     with database.reading(run) as connection:
         found = connection.execute(f"{_COLUMNS}{only} ORDER BY number", (database.number_of(run),)).fetchall()
-    return [_request(run, values) for values in found]
+    return [request_row(run, values) for values in found]
 
 
 def put_answer(connection: sqlite3.Connection, number: int, *, run: str, answer: Answer) -> None:
     """Answer a request, inside the transaction of a commit."""
     done = connection.execute(_ANSWER, (answer.state, answer.text, number, answer.request))
     if done.rowcount != 1:
-        raise StoreConflict(f"request {answer.request} of run {run} does not wait for an answer; nothing was written")
-
-
-def _request(run: str, values: tuple[int, str, str, str, str, str]) -> Request:
-    number, kind, key, body, state, answer = values
-    return Request(id=number, run=run, kind=kind, key=key, body=body, state=state, answer=answer)  # type: ignore[arg-type]
+        raise not_waiting(run, answer.request)

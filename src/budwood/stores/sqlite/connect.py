@@ -9,8 +9,9 @@ from pathlib import Path
 
 from budwood.errors import StoreUnwritable, UsageError
 from budwood.stores.sqlite.faults import blocks_opening, damaged, explain, unwritable
-from budwood.stores.sqlite.migrate import migrate, migrations, refuse_newer, version_of
+from budwood.stores.sqlite.migrate import migrate, migrations, version_of
 from budwood.stores.sqlite.mounts import file_system_of, refuse_network
+from budwood.stores.steps import refuse_newer
 
 BUSY_S = 30.0
 _MARK = b"SQLite format 3\0"
@@ -81,7 +82,7 @@ def _open_writing(path: Path, *, missing: bool) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         newest = max(migrations())
         version = version_of(connection, path)
-        refuse_newer(version, path, newest=newest)
+        refuse_newer(version, str(path), newest=newest)
         if version < newest or connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
             _prepare(connection, path)
     except BaseException:
@@ -125,7 +126,7 @@ def _open_reading(path: Path, why: sqlite3.Error) -> sqlite3.Connection:
         if version == max(migrations()):
             return connection
         connection.close()
-        refuse_newer(version, path, newest=max(migrations()))
+        refuse_newer(version, str(path), newest=max(migrations()))
         raise StoreUnwritable(
             f"{path} has an older schema and cannot be written, so it cannot be brought up to date"
         ) from why

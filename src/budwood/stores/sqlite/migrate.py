@@ -6,15 +6,16 @@ Knows the schema's number; must not know what the tables mean.
 import sqlite3
 from pathlib import Path
 
-from budwood.errors import StoreTooNew, UsageError
+from budwood.errors import UsageError
 from budwood.stores.sqlite.lease import wait_lock
+from budwood.stores.steps import refuse_newer, steps_in
 
 _FOLDER = Path(__file__).parent / "migrations"
 
 
 def migrations(folder: Path = _FOLDER) -> dict[int, Path]:
     """List the files by the version that each leads to."""
-    return {int(path.name[:4]): path for path in sorted(folder.glob("[0-9][0-9][0-9][0-9]_*.sql"))}
+    return steps_in(folder)
 
 
 def version_of(connection: sqlite3.Connection, path: Path) -> int:
@@ -31,22 +32,13 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
     return 0
 
 
-def refuse_newer(version: int, path: Path, *, newest: int) -> None:
-    """Raise if this budwood is too old for the file."""
-    if version > newest:
-        raise StoreTooNew(
-            f"{path} was written by a newer budwood (schema {version}; this one knows {newest}); nothing was touched",
-            hint="pip install --upgrade budwood",
-        )
-
-
 def migrate(connection: sqlite3.Connection, path: Path, *, folder: Path = _FOLDER) -> None:
     """Switch to WAL and run what is missing, each file in one transaction; one process does it, the others wait."""
     steps = migrations(folder)
     lock = wait_lock(path.parent / "locks" / "store.lock")
     try:
         version = version_of(connection, path)
-        refuse_newer(version, path, newest=max(steps))
+        refuse_newer(version, str(path), newest=max(steps))
         connection.execute("PRAGMA journal_mode = WAL")
         for number in range(version + 1, max(steps) + 1):
             _step(connection, steps[number].read_text(encoding="utf-8"), number)

@@ -14,15 +14,28 @@ from budwood._core.events import Recorded, encode
 from budwood._core.ids import free_name
 from budwood._core.model import RunPhase
 from budwood._core.rows import AttemptRow, DependencyRow, RunRow, TaskRow
-from budwood.errors import LeaseHeld, LeaseLost, StoreConflict, StoreDamaged, StoreError
-from budwood.stores.base import Bell, Claim, Commit, Lease, Request, Store, check_place, check_run_id
+from budwood.errors import LeaseHeld, StoreConflict, StoreDamaged
+from budwood.stores.base import (
+    Bell,
+    Claim,
+    Commit,
+    Lease,
+    Request,
+    Store,
+    check_place,
+    check_run_id,
+    lost,
+    moved_away,
+)
+from budwood.stores.columns import attempt_rows, dependency_rows, run_rows, task_rows
+from budwood.stores.kept import pack
 from budwood.stores.sqlite import bell, rows
 from budwood.stores.sqlite.asking import put_answer, put_request, read_request, read_requests
 from budwood.stores.sqlite.checks import problems
 from budwood.stores.sqlite.database import Database
 from budwood.stores.sqlite.faults import unwritable
 from budwood.stores.sqlite.lease import RunLock, is_locked, try_lock
-from budwood.stores.sqlite.reading import pack, read_events, read_log
+from budwood.stores.sqlite.reading import read_events, read_log
 from budwood.stores.sqlite.wal import make_room
 
 _PLACE = "SELECT fence, (SELECT max(number) FROM event WHERE run = ?1) FROM lease WHERE run = ?1"
@@ -40,6 +53,7 @@ class SqliteStore(Store):
 
     def __init__(self, path: Path, *, create: bool = True, file_system: str | None = None) -> None:
         self._path = path.absolute()
+        self._file_system = file_system
         self._database = Database(self._path, create=create, file_system=file_system)
         self._locks: dict[Lease, RunLock] = {}
 
@@ -50,6 +64,9 @@ class SqliteStore(Store):
     @property
     def renew_every_s(self) -> float | None:
         return None
+
+    def reopen(self) -> "SqliteStore":
+        return SqliteStore(self._path, create=False, file_system=self._file_system)
 
     def _beside(self, folder: str, run: str) -> Path:
         """Name a run's file beside the store; two stores of one directory must not share theirs while a run moves."""
@@ -101,7 +118,7 @@ class SqliteStore(Store):
                 state = "SELECT fence, holder, moved_to FROM lease WHERE run = ?"
                 fence, named, moved_to = connection.execute(state, (number,)).fetchone()
                 if moved_to is not None and not back:
-                    raise StoreError(f"run {run} was moved to {moved_to}", hint=f"use --store {moved_to}")
+                    raise moved_away(run, moved_to)
                 lock = try_lock(self._lock_file(run))
                 if lock is None:
                     raise LeaseHeld(run, holder=named)
@@ -158,7 +175,7 @@ class SqliteStore(Store):
         fence, last = connection.execute(_PLACE, (self._database.number_of(lease.run),)).fetchone()
         if lease not in self._locks or fence != lease.fence:
             self.release(lease)
-            raise LeaseLost(f"run {lease.run} is no longer driven by {lease.holder}; nothing was written")
+            raise lost(lease)
         return last or 0
 
     def append(self, lease: Lease, commit: Commit) -> None:
@@ -184,22 +201,22 @@ class SqliteStore(Store):
 
     def runs(self) -> list[RunRow]:
         with self._database.reading() as connection:
-            return rows.run_rows(connection.execute(rows.SELECT_RUNS))
+            return run_rows(connection.execute(rows.SELECT_RUNS))
 
     def tasks(self, run: str) -> list[TaskRow]:
         with self._database.reading(run) as connection:
-            return rows.task_rows(connection.execute(rows.SELECT_TASKS, (self._database.number_of(run),)))
+            return task_rows(connection.execute(rows.SELECT_TASKS, (self._database.number_of(run),)))
 
     def attempts(self, run: str, task: int | None = None) -> list[AttemptRow]:
         with self._database.reading(run) as connection:
             number = self._database.number_of(run)
             if task is None:
-                return rows.attempt_rows(connection.execute(rows.SELECT_ATTEMPTS, (number,)))
-            return rows.attempt_rows(connection.execute(rows.SELECT_ATTEMPTS_OF_TASK, (number, task)))
+                return attempt_rows(connection.execute(rows.SELECT_ATTEMPTS, (number,)))
+            return attempt_rows(connection.execute(rows.SELECT_ATTEMPTS_OF_TASK, (number, task)))
 
     def dependencies(self, run: str) -> list[DependencyRow]:
         with self._database.reading(run) as connection:
-            return rows.dependency_rows(connection.execute(rows.SELECT_DEPENDENCIES, (self._database.number_of(run),)))
+            return dependency_rows(connection.execute(rows.SELECT_DEPENDENCIES, (self._database.number_of(run),)))
 
     def log(self, run: str, task: int, attempt: int) -> bytes | None:
         return read_log(self._database, run, task, attempt)

@@ -1,0 +1,144 @@
+"""What a program gives `start` and `resume`, made into what plans and settings know: flags, tasks, a strategy's name.
+
+Knows the tables of keys and the project. Must not begin anything.
+"""
+
+import os
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from budwood._core.model import LaneSpec, RunSettings, TaskSpec
+from budwood.api.importable import Importable
+from budwood.api.keys import RunKeys
+from budwood.api.making import MAIN, unknown_key
+from budwood.errors import PlanError, SettingsError, UsageError
+from budwood.project.place import Project, find_project, this_machine
+from budwood.project.strategy import object_name
+from budwood.settings import KEYS, Scope, run_settings
+from budwood.settings.kinds import Unfit
+from budwood.strategies import Strategy
+from budwood.strategies.base import made_with
+
+Place = str | os.PathLike[str]
+_KEPT = ("seed", "window", "order", "options")
+"""What a run keeps from its beginning on."""
+_led: dict[int, weakref.ref[Strategy]] = {}
+"""Strategies that were told of a run, by identity: a class of the user's need not be hashable."""
+
+
+def project_at(directory: Place | None) -> Project:
+    """Return the project of a directory, exactly that one; without one, the project that the program stands in."""
+    if directory is None:
+        return find_project()
+    root = Path(directory).resolve()
+    if not root.is_dir():
+        raise UsageError(f"there is no directory {root}", hint="make it, or leave directory out")
+    return Project(root=root, environ=dict(os.environ))
+
+
+def flags_of(settings: RunKeys, *, of: str) -> dict[str, object]:
+    """Check settings that were given by name; they count as flags do."""
+    flags: dict[str, object] = {}
+    for name, given in settings.items():
+        if name not in RunKeys.__annotations__:
+            raise unknown_key(name, RunKeys.__annotations__, of=of)
+        value = dict(given) if isinstance(given, Mapping) else given
+        try:
+            if value is not None:
+                KEYS[name].kind.read(value)
+        except Unfit:
+            raise SettingsError(f"{name} is {given!r}; it takes {KEYS[name].kind.wants}") from None
+        flags[name] = value
+    return flags
+
+
+def changes_of(settings: RunKeys, project: Project) -> dict[str, object]:
+    """Turn settings for a run that goes on into the fields of RunSettings that change."""
+    flags = flags_of(settings, of="budwood.resume()")
+    for name in flags:
+        if name in _KEPT:
+            raise SettingsError(f"a run keeps its {name}", hint="budwood.start(…, again=True) makes a new run")
+        if KEYS[name].scope is Scope.TASK:
+            raise SettingsError(
+                f"{name} is said of tasks, and those of a run that goes on are what they are",
+                hint="start the plan or the tasks again with it: what changed is run, what was done stays done",
+            )
+    resolved = run_settings(project.resolve(flags=flags), this_machine())
+    fields = {KEYS[name].target for name, value in flags.items() if value is not None}
+    return {field: getattr(resolved, field) for field in fields}
+
+
+def with_python(settings: RunSettings, *, is_given: bool) -> RunSettings:
+    """Let functions be called by this very interpreter, unless somebody named another."""
+    if not settings.python or is_given:
+        return settings
+    return msgspec.structs.replace(settings, python=sys.executable)
+
+
+def completing(project: Project, defaults: Mapping[str, object]) -> Callable[[TaskSpec], TaskSpec]:
+    """Return what gives a task modules by names that the run's workers import; all tasks get `defaults` later."""
+    return Importable(project.root, defaults).complete
+
+
+def tasks_of(given: Iterable[object], complete: Callable[[TaskSpec], TaskSpec]) -> tuple[TaskSpec, ...]:
+    """Check that these are tasks, each with an id of its own, and complete them."""
+    tasks: dict[str, TaskSpec] = {}
+    for task in given:
+        if not isinstance(task, TaskSpec):
+            name = getattr(task, "__name__", type(task).__name__)
+            raise UsageError(
+                f"{name} is no task",
+                hint=f"{name}.task(…) makes one of a call, with @budwood.task; budwood.command(…) one of a command",
+            )
+        if str(task.id) in tasks:
+            raise PlanError(
+                f"there are two tasks {task.id!r}",
+                hint=f'equal calls get equal ids; give each its own: .options(id="{task.id}-2").task(…), or id=…',
+            )
+        tasks[str(task.id)] = complete(task)
+    return tuple(tasks.values())
+
+
+def lanes_of(given: Sequence[LaneSpec], tasks: Iterable[TaskSpec]) -> tuple[LaneSpec, ...]:
+    """Return the lanes; where none is given, those that the tasks name, in their order."""
+    named = {str(task.lane): task.lane for task in tasks if task.lane is not None}
+    return tuple(given) or tuple(LaneSpec(id=lane) for lane in named.values())
+
+
+# --- strategies ---
+
+
+def flags_of_strategy(strategy: Strategy, root: Path) -> dict[str, object]:
+    """Name a strategy so that `budwood resume` can make it again: its class, and what it was made with."""
+    kind = type(strategy)
+    module = kind.__module__
+    if module == MAIN and getattr(sys.modules[MAIN], "__file__", None) is not None:
+        module = Importable(root).module(MAIN)
+    name, options = f"{module}:{kind.__qualname__}", made_with(strategy)
+    if options is None or kind.__qualname__ != kind.__name__:  # a class inside another or a function has no such name
+        return {"strategy": object_name(name), "options": {}}
+    return {"strategy": name, "options": dict(options)}
+
+
+def refuse_led(strategy: Strategy) -> None:
+    """Refuse an object that has led a run: it knows things that it would be told once more."""
+    known = _led.get(id(strategy))
+    if known is not None and known() is strategy:
+        raise UsageError(
+            f"this {type(strategy).__name__} has led a run already, and knows too much for another",
+            hint="make a new object of it; what the run came to is told to that from the store",
+        )
+
+
+def note_led(strategy: Strategy) -> None:
+    """Note that an object leads a run now."""
+    key = id(strategy)
+
+    def forget(_: object) -> None:
+        _led.pop(key, None)
+
+    _led[key] = weakref.ref(strategy, forget)

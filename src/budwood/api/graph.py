@@ -1,0 +1,44 @@
+"""Who comes after whom, to be looked at and drawn: of a plan, or of a run's tasks.
+
+Knows plans. Must not know stores or drivers.
+"""
+
+from collections.abc import Sequence
+
+from budwood._core.graph import batches, build, critical_path
+from budwood._core.model import LaneSpec, TaskId, TaskSpec
+from budwood.plans import Plan
+from budwood.plans import to_ascii as draw_ascii
+from budwood.plans import to_mermaid as draw_mermaid
+from budwood.plans.draw import WIDTH
+
+
+class Graph:
+    """Tasks and their dependencies; one that cannot be followed raises PlanError when it is made."""
+
+    def __init__(self, tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec] = (), *, source: str = "the plan") -> None:
+        self._plan = Plan(tasks=tuple(tasks), lanes=tuple(lanes), path=source)
+        self._graph = build(self._plan.tasks, self._plan.lanes)
+
+    @property
+    def tasks(self) -> list[TaskId]:
+        """The ids of all tasks, in task order."""
+        return list(self._graph.ids)
+
+    @property
+    def batches(self) -> list[list[TaskId]]:
+        """Ids by batch: each depends only on those before it."""
+        return [[self._graph.ids[number] for number in numbers] for numbers in batches(self._graph)]
+
+    @property
+    def longest_path(self) -> list[TaskId]:
+        """The ids on one longest path from first to last."""
+        return [self._graph.ids[number] for number in critical_path(self._graph)]
+
+    def to_mermaid(self, *, lane: TaskId | None = None, batch: int | None = None) -> str:
+        """Draw a Mermaid flowchart, of all or of one lane or batch; batches count from 1."""
+        return draw_mermaid(self._graph, self._plan, lane=lane, batch=batch)
+
+    def to_ascii(self, *, lane: TaskId | None = None, batch: int | None = None, width: int = WIDTH) -> str:
+        """Write the batches as text, and after each task what it waits for."""
+        return draw_ascii(self._graph, self._plan, lane=lane, batch=batch, width=width)

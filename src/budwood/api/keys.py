@@ -1,0 +1,64 @@
+"""What may be said of a task and of a run in Python: the keys of plan files, under the same names.
+
+A test compares them with the tables of keys. They are here so that editors and type checkers know them; what a value
+may be is checked where plan files are.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypedDict
+
+
+class TaskKeys(TypedDict, total=False):
+    """What a task may say of itself, beside what it runs, its id and what it comes after."""
+
+    description: str
+    prompt: str
+    prefer_after: Sequence[str | int]
+    priority: int
+    lane: str | int
+    group: str
+    cpus: float
+    gpus: int
+    timeout: str | float
+    retries: int
+    env: Mapping[str, str]
+    env_pass: Sequence[str]
+    memory: str | int
+    reserve_usd: float
+    reserve_tokens: int
+
+
+class RunKeys(TypedDict, total=False):
+    """Every setting of a run; those of tasks are for all tasks that do not say otherwise."""
+
+    goal: str
+    seed: int
+    slots: int
+    strict: bool
+    budget_usd: float
+    budget_tokens: int
+    budget_time: str | float
+    max_attempts: int
+    backoff: str | float
+    breaker: int
+    cpus: float
+    gpus: int | Sequence[str]
+    groups: Mapping[str, int]
+    contain: Literal["tree", "namespace"]
+    grace: str | float
+    output: str | int
+    notify: str
+    python: str
+    worker_memory: str | int
+    options: Mapping[str, object]
+    window: int
+    order: Literal["task", "completion"]
+    max_tasks: int
+    timeout: str | float
+    retries: int
+    env: Mapping[str, str]
+    env_pass: Sequence[str]
+    memory: str | int
+    reserve_usd: float
+    reserve_tokens: int
+    machine_slots: int

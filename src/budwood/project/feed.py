@@ -1,0 +1,94 @@
+"""From the driver's thread to the main one: each commit as a small parcel, handed over without waiting.
+
+The driver calls it after every commit, so it copies a few numbers and nothing more. Knows events and state; must not
+know views.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from budwood._core.events import Recorded
+from budwood._core.model import ENDED_TASK, TaskPhase
+from budwood._core.state import RunState
+
+
+class Running(Struct, frozen=True):
+    """An attempt that is open."""
+
+    task: str
+    slot: int
+    began_at_ms: int
+
+
+class News(Struct, frozen=True, kw_only=True):
+    """One commit, and where the run stood after it."""
+
+    events: Sequence[Recorded]
+    counts: dict[TaskPhase, int]
+    cost_usd: float
+    attempts: int
+    name: str
+    slots: int
+    calls: bool = False
+    """Whether some of its tasks may be calls of functions."""
+    running: tuple[Running, ...] | None = None
+    """Everything that is open; only in the first parcel, because a driver before this one may have started it."""
+
+    @property
+    def planned(self) -> int:
+        """How many tasks the run wants."""
+        return sum(self.counts.values())
+
+    @property
+    def ended(self) -> int:
+        """How many of them have ended."""
+        return sum(self.counts[phase] for phase in ENDED_TASK)
+
+
+class Feed:
+    """A listener for the driver; rings when there is something to fetch, once until it is fetched."""
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self._ring = ring
+        self._parcels: deque[News] = deque()
+        self._rung = False
+        self._first = True
+
+    def __call__(self, events: Sequence[Recorded], state: RunState) -> None:
+        running = None
+        if self._first:
+            self._first = False
+            running = tuple(_running(state))
+        self._parcels.append(
+            News(
+                events=events,
+                counts=state.counts.copy(),
+                cost_usd=state.spending.cost_usd,
+                attempts=state.spending.attempts,
+                name=state.name,
+                slots=state.settings.slots,
+                calls=bool(state.settings.python),
+                running=running,
+            )
+        )
+        if not self._rung:
+            self._rung = True
+            self._ring()
+
+    def fetch(self) -> list[News]:
+        """Take what has come, oldest first; from the main thread."""
+        self._rung = False  # before looking: what comes meanwhile rings again
+        parcels = []
+        while self._parcels:
+            parcels.append(self._parcels.popleft())
+        return parcels
+
+
+def _running(state: RunState) -> list[Running]:
+    return [
+        Running(str(task.spec.id), task.attempt.slot, task.attempt.started_at_ms or task.attempt.queued_at_ms)
+        for task in state.open.values()
+        if task.attempt is not None
+    ]

@@ -1,0 +1,71 @@
+"""What the user means: a run by name, id, prefix or `last`; a task by its id or a prefix.
+
+Knows the store's lists. A near miss is answered with the nearest name.
+"""
+
+import shlex
+
+from budwood._core.ids import LAST, by_prefix
+from budwood._core.rows import RunRow, TaskRow
+from budwood._core.suggest import nearest
+from budwood.errors import NoSuchId, UsageError
+from budwood.stores import Store
+
+
+def find_run(store: Store, given: str) -> RunRow:
+    """Find the run that is meant."""
+    runs = store.runs()
+    if not runs:
+        raise NoSuchId(f"there are no runs in {store.where}", hint="budwood run FILE starts one")
+    if given == LAST:
+        return runs[-1]
+    for names in ({run.name: run for run in runs}, {run.id: run for run in runs}):
+        found = by_prefix(given, names)
+        if len(found) == 1:
+            return names[found[0]]
+        if found:
+            raise NoSuchId(f"{given!r} could be {_some(found)}", hint="write more of it")
+    meant = nearest(given, [run.name for run in runs])
+    raise NoSuchId(
+        f"there is no run {given!r}", hint=f"did you mean {meant}?" if meant else "budwood ls lists the runs"
+    )
+
+
+def newest_of(store: Store, source: str) -> RunRow | None:
+    """Return the newest run of a plan file, or None."""
+    return next((run for run in reversed(store.runs()) if run.source == source), None)
+
+
+def find_task(store: Store, run: RunRow, given: str) -> TaskRow:
+    """Find the task that is meant; one that the plan lost is found too."""
+    tasks = {str(task.id): task for task in store.tasks(run.id)}
+    if not tasks and run.last_event == 0:
+        raise not_begun(run)
+    found = by_prefix(given, tasks)
+    if len(found) == 1:
+        return tasks[found[0]]
+    if found:
+        raise NoSuchId(f"{given!r} could be {_some(found)} of run {run.name}", hint="write more of it")
+    meant = nearest(given, list(tasks))
+    hint = f"did you mean {meant}?" if meant else f"budwood show {run.name} lists its tasks"
+    raise NoSuchId(f"run {run.name} has no task {given!r}", hint=hint)
+
+
+NOT_BEGUN = "it has not begun: its driver died before the first event"
+
+
+def not_begun(run: RunRow) -> UsageError:
+    """Say that a run was claimed and that nothing more is known of it."""
+    why = NOT_BEGUN.removeprefix("it ")
+    return UsageError(f"run {run.name} {why}", hint=begin_command(run))
+
+
+def begin_command(run: RunRow) -> str:
+    """Say how a run is begun which was only claimed; one that a program made has no file."""
+    if run.source and not run.source.startswith("/"):
+        return f"run the program again that made it, with budwood.start(…, name={run.name!r})"
+    return f"budwood run {shlex.quote(run.source) if run.source else 'FILE'}"
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" or {len(names) - 5} more" if len(names) > 5 else "")

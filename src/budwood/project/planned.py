@@ -1,0 +1,172 @@
+"""A plan file on its way to becoming a run: read, given its settings, and refused at once if it cannot run.
+
+Knows plans, settings and the project. Must not write anything.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from budwood import __version__
+from budwood._core.events import Event, RunCreated
+from budwood._core.graph import Graph, build
+from budwood._core.ids import run_id, safe_name
+from budwood._core.model import ENDED_RUN, PLAN, RunSettings, TaskSpec
+from budwood._core.replay import fold
+from budwood._core.state import RunState
+from budwood.engine import Opening
+from budwood.engine.opening import begin_run, go_on, revision
+from budwood.errors import PlanError, UsageError
+from budwood.plans import Plan, read_plan, refuse_impossible, task_defaults, warnings, with_defaults
+from budwood.project.find import find_run
+from budwood.project.place import Project, find_project, this_machine
+from budwood.project.strategy import make_strategy
+from budwood.settings import DEFAULT, Resolved, run_settings
+from budwood.stores import Store
+from budwood.strategies import PlanStrategy, Strategy
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan that can run."""
+
+    project: Project
+    resolved: Resolved
+    plan: Plan
+    graph: Graph
+    settings: RunSettings
+    source: str
+    strategy: Strategy
+
+    @property
+    def name(self) -> str:
+        """What the run wants to be called."""
+        return safe_name(self.resolved.text("name") or Path(self.source).stem)
+
+    @property
+    def strategy_name(self) -> str:
+        """Who decides which tasks to add."""
+        return strategy_name(self.resolved)
+
+    def remarks(self) -> int:
+        """Count what `plan check` would remark; more cores than work is no remark if nobody set slots."""
+        settings = self.settings
+        if self.resolved.origin("slots") == DEFAULT:
+            settings = msgspec.structs.replace(settings, slots=1)
+        return len(warnings(self.plan, self.graph, settings))
+
+    def opening(self, *, run: str, name: str) -> Opening:
+        """Begin the run, or, if it has begun before, go on with this plan and these settings."""
+        created = RunCreated(
+            run=run,
+            name=name,
+            settings=self.settings,
+            source=self.source,
+            cwd=str(self.project.root),
+            made_by=__version__,
+            strategy=self.strategy_name,
+            options=msgspec.convert(self.resolved.value("options"), dict[str, object]),
+            task_defaults={} if self.strategy_name == PLAN else task_defaults(self.resolved),
+        )
+        begin = begin_run(created, self.strategy)
+        is_plan = self.strategy_name == PLAN
+
+        def opening(state: RunState) -> Iterator[Event]:
+            if state.number and (state.strategy, state.options) != (created.strategy, created.options):
+                raise UsageError(
+                    f"run {state.name} has the strategy {state.strategy} with {state.options}; "
+                    "a run keeps its strategy",
+                    hint="budwood run FILE --again makes a new run with the new one",
+                )
+            # A driver that was killed right after its claim has left a run without events.
+            if state.number == 0:
+                yield from begin(state)
+            else:
+                plan = (self.plan.tasks, self.plan.lanes) if is_plan else None
+                yield from go_on(settings=self._settings_of(state), plan=plan)(state)
+
+        return opening
+
+    def _settings_of(self, begun: RunState) -> RunSettings:
+        """Return the settings to go on with: a window that nobody set stays that of the strategy as the run began."""
+        if self.resolved.value("window") is not None:
+            return self.settings
+        return msgspec.structs.replace(self.settings, window=begun.settings.window)
+
+    def end_of(self, store: Store, run: str) -> RunState | None:
+        """Return what its run came to, if that is over and the plan as it was; None if there is something to drive."""
+        row = find_run(store, run)
+        if row.phase not in ENDED_RUN or store.holder(run) is not None:
+            return None
+        state = fold(store.read(run))
+        edited = self.strategy_name == PLAN and revision(state, self.plan.tasks, self.plan.lanes) is not None
+        return None if edited else state
+
+
+def read_planned(file: str, flags: Mapping[str, object], *, project: Project | None = None) -> Planned:
+    """Read a plan file and refuse what cannot run: cycles, unknown ids, tasks that could never start.
+
+    It belongs to the project that it lies in, unless another is named.
+    """
+    path = Path(file)
+    plan = read_plan(path)
+    source = path.resolve()
+    return make_planned(plan, project or find_project(source.parent), flags=flags, source=str(source))
+
+
+def make_planned(
+    plan: Plan, project: Project, *, flags: Mapping[str, object], source: str, strategy: Strategy | None = None
+) -> Planned:
+    """Give a plan its settings and refuse what cannot run; `strategy` is the object that the settings only name."""
+    resolved = project.resolve(flags=flags, plan=plan)
+    plan = with_defaults(plan, resolved)
+    settings = run_settings(resolved, this_machine())
+    graph = build(plan.tasks, plan.lanes)
+    refuse_impossible(plan, settings)
+    _refuse_without_command(plan)
+    leads = leader_of(plan, project, resolved) if strategy is None else strategy
+    settings = with_surroundings(settings, project, resolved, strategy=leads, tasks=plan.tasks)
+    return Planned(project, resolved, plan, graph, settings, source, leads)
+
+
+def with_surroundings(
+    settings: RunSettings, project: Project, resolved: Resolved, *, strategy: Strategy, tasks: Sequence[TaskSpec]
+) -> RunSettings:
+    """Fill in what a run with functions or a strategy of its own takes from its surroundings, and keeps."""
+    if isinstance(strategy, PlanStrategy):
+        window, calls = None, any(task.function is not None for task in tasks)
+    else:
+        window, calls = settings.window or strategy.window, True
+    return msgspec.structs.replace(settings, window=window, python=project.python(resolved) if calls else "")
+
+
+def strategy_name(resolved: Resolved) -> str:
+    """Say who decides which tasks to add."""
+    return resolved.text("strategy") or PLAN
+
+
+def leader_of(plan: Plan, project: Project, resolved: Resolved) -> Strategy:
+    """Make the strategy that the settings name; what is wrong with it is raised."""
+    name = strategy_name(resolved)
+    if name == PLAN:
+        return PlanStrategy(plan.tasks, plan.lanes)
+    options = msgspec.convert(resolved.value("options"), dict[str, object])
+    return make_strategy(name, options, root=project.root)
+
+
+def fresh_run_id() -> str:
+    """Make an id that no other run has."""
+    return run_id(int.from_bytes(os.urandom(7)) >> 6)
+
+
+def _refuse_without_command(plan: Plan) -> None:
+    for task in plan.tasks:
+        if task.run is None and task.function is None:
+            what = "a prompt but no command" if task.prompt else "no command"
+            raise PlanError(
+                f"task {str(task.id)!r} of {plan.path} has {what}: this version runs commands and functions",
+                hint=f'give it one: run = "…"; budwood plan show {plan.path} draws the plan as it is',
+            )
