@@ -105,7 +105,7 @@ class TestBadDatabases:
         assert "was written by a newer budwood" in said.err
         assert "pip install --upgrade budwood" in said.err
 
-    def test_one_that_goes_away_for_a_while_is_waited_for(
+    def test_one_that_goes_away_for_a_while_is_waited_for_and_who_watches_is_told(
         self, budwood: Budwood, database: str, postgres: Server
     ) -> None:
         driver = budwood.start("run", budwood.plan(task("a", HELD), task("b", after=["a"])), "--store", database)
@@ -113,9 +113,14 @@ class TestBadDatabases:
         postgres.stop()
         budwood.let_go()
         wait_for(lambda: budwood.lines("did-a"), what="the attempt to end though nobody can record it")
+        assert driver.stderr is not None
+        waits = next(line for line in driver.stderr if "waiting" in line)
+        assert waits.startswith("waiting for the database: postgresql://budwood@/")
+        assert "does not answer" in waits
         postgres.start()
         said = budwood.finish(driver)
         assert said.code == 0, said
+        assert "the database is back after" in said.err
         assert "2 done" in said.err
         assert budwood.lines("began-a") == budwood.lines("began-b") == ["1"]
 

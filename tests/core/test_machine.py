@@ -12,6 +12,7 @@ from budwood._core.commands import CancelAttempt, ForgetAttempt, StartAttempt, W
 from budwood._core.machine import handle, move_task
 from budwood._core.model import AttemptPhase, RunPhase, TaskPhase
 from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, check_move
+from budwood._core.project import take_rows
 from budwood._core.replay import fold
 from budwood.errors import IllegalTransition, UnknownEvent
 
@@ -184,9 +185,8 @@ def test_an_end_may_come_before_anybody_heard_of_the_start() -> None:
     bench.fill()
     outcome = msgspec.structs.replace(OK, pid=9, began_at_ms=12)
     bench.end("a", outcome)
-    attempt = bench.of("a").attempt
-    assert attempt is not None
-    assert (attempt.phase, attempt.pid, attempt.started_at_ms) == (AttemptPhase.SUCCEEDED, 9, 12)
+    [row] = take_rows(bench.state).attempts
+    assert (row.phase, row.pid, row.started_at_ms) == (AttemptPhase.SUCCEEDED, 9, 12)
 
 
 def test_another_try_waits_for_its_time_and_has_itself_woken() -> None:

@@ -239,8 +239,8 @@ def _check_holdings(state: RunState) -> None:
     attempts = [task.attempt for task in state.open.values() if task.attempt is not None]
     assert len(attempts) == len(state.open)
     assert all(attempt.phase in OPEN_ATTEMPT for attempt in attempts)
-    ended = [task.attempt for task in state.tasks if task.number not in state.open and task.attempt is not None]
-    assert not any(attempt.phase in OPEN_ATTEMPT for attempt in ended)
+    rest = [task for task in state.tasks if task.number not in state.open]
+    assert all(task.attempt is None and (task.ended is None) == (task.attempts == 0) for task in rest)
     held, limits = state.holdings, state.settings
     lanes = Counter(str(attempt.spec.lane) for attempt in attempts if attempt.spec.lane is not None)
     groups = Counter(attempt.spec.group for attempt in attempts if attempt.spec.group is not None)

@@ -12,7 +12,7 @@ from budwood._core.model import AttemptPhase, TaskSpec
 from budwood._core.state import RunState
 from budwood.engine import Exit
 
-# The program goes when the one between it and its daemon has gone, and the daemon ignores signals: one process is left, as it should be.
+# The program goes when the process between has gone and the daemon ignores signals: exactly one is left.
 DAEMON = """
 import os, signal, sys, time
 heard, told = os.pipe()

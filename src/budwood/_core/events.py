@@ -266,6 +266,7 @@ Event = (
 )
 
 KINDS: dict[str, type[Event]] = {str(kind.__struct_config__.tag): kind for kind in get_args(Event)}
+_NAMES: dict[type[Event], str] = {kind: name for name, kind in KINDS.items()}
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 UPGRADES: Mapping[tuple[str, int], Upgrade] = {}
@@ -295,7 +296,7 @@ class Raw(Struct, frozen=True):
 
 def kind_of(event: Event) -> str:
     """Name the event's kind, as it stands in JSON."""
-    return str(event.__struct_config__.tag)
+    return _NAMES[type(event)]
 
 
 def encode(recorded: Recorded) -> Raw:

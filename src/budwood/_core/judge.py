@@ -64,6 +64,8 @@ def _unasked(task: TaskState, outcome: Outcome) -> Outcome:
 def _believable(usage: Usage) -> Usage:
     """Take for unknown what no attempt can have used: it would spoil every sum, and no store could keep it."""
     cost, tokens = usage.cost_usd, usage.tokens
+    if cost is None and tokens is None:
+        return usage
     return msgspec.structs.replace(
         usage,
         cost_usd=cost if cost is not None and 0 <= cost <= _MOST_USD else None,

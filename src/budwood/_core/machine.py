@@ -195,19 +195,21 @@ def _hold(state: RunState, task: TaskState, *, sign: int) -> None:
 
 def _attempt_started(state: RunState, event: e.AttemptStarted, _at_ms: int, _: list[Command]) -> None:
     task = state.task(event.task)
-    _move_attempt(task, event.attempt, AttemptPhase.RUNNING)
-    assert task.attempt is not None
-    task.attempt.pid, task.attempt.started_at_ms = event.pid, event.began_at_ms
+    attempt = _move_attempt(task, event.attempt, AttemptPhase.RUNNING)
+    attempt.pid, attempt.started_at_ms = event.pid, event.began_at_ms
     state.touched.attempts.add(task.number)
 
 
-def _move_attempt(task: TaskState, number: int, phase: AttemptPhase) -> None:
+def _move_attempt(task: TaskState, number: int, phase: AttemptPhase) -> AttemptState:
     attempt = task.attempt
     what = f"attempt {number} of task {task.spec.id}"
-    if attempt is None or attempt.number != number:
+    before = task.ended if attempt is None else attempt.phase
+    if before is None or task.attempts != number:
         raise UnknownEvent(f"{what} is not the task's newest")
-    check_move(what, before=attempt.phase, after=phase, moves=ATTEMPT_MOVES)
+    check_move(what, before=before, after=phase, moves=ATTEMPT_MOVES)
+    assert attempt is not None  # no move leads away from an end
     attempt.phase = phase
+    return attempt
 
 
 def _noted(_state: RunState, _event: Event, _at_ms: int, _: list[Command]) -> None:
@@ -216,9 +218,7 @@ def _noted(_state: RunState, _event: Event, _at_ms: int, _: list[Command]) -> No
 
 def _attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands: list[Command]) -> None:
     task = state.task(event.task)
-    _move_attempt(task, event.attempt, event.phase)
-    attempt = task.attempt
-    assert attempt is not None
+    attempt = _move_attempt(task, event.attempt, event.phase)
     attempt.pid = event.pid or attempt.pid
     attempt.started_at_ms = event.began_at_ms or attempt.started_at_ms
     state.touched.attempts.discard(task.number)
@@ -227,6 +227,7 @@ def _attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands:
     released(state, attempt.spec)
     _settle(state, task, event, reserved=attempt.spec)
     del state.open[task.number]
+    task.attempt, task.ended = None, event.phase
     commands.append(ForgetAttempt(task.number, event.attempt))
     if task.removed:
         task.phase = TaskPhase.CANCELLED  # it was taken off the counts when the plan lost it

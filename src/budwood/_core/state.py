@@ -26,7 +26,7 @@ Rank = tuple[int, int, int, int]
 
 @dataclass(slots=True)
 class AttemptState:
-    """The newest attempt at a task; earlier ones live in the store only."""
+    """The open attempt at a task; those that have ended live in the store only."""
 
     number: int
     phase: AttemptPhase
@@ -63,6 +63,8 @@ class TaskState:
     not_before_ms: int = 0
     cost_usd: float = 0.0
     attempt: AttemptState | None = None
+    ended: AttemptPhase | None = None
+    """How the newest attempt that has ended did."""
     because: TaskId | None = None
     error_type: str = ""
     completions: tuple[tuple[str, int], ...] = ()

@@ -9,6 +9,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
 from os.path import isfile
 
@@ -36,7 +37,8 @@ def make_task(what: Mapping[str, object], after: Iterable[TaskId | TaskSpec], ke
     """Check everything as in a plan file, and put it together."""
     from budwood.api.calls import refuse_unknown_keys
 
-    refuse_unknown_keys(keys)
+    if keys:
+        refuse_unknown_keys(keys)
     if isinstance(after, str | TaskSpec):
         raise UsageError("after takes a list of tasks or ids", hint="put it into brackets: after=[…]")
     ids = [each.id if isinstance(each, TaskSpec) else each for each in after]
@@ -101,6 +103,8 @@ def _refuse_other(function: Callable[..., object], module: str, name: str) -> No
     found: object = sys.modules.get(module)
     for part in name.split("."):
         found = getattr(found, part, None)
+    if found is function:
+        return
     if inspect.unwrap(found) is not inspect.unwrap(function) if callable(found) else True:
         raise UsageError(
             f"{module}:{name} is not this function, so a worker would not find it",
@@ -112,12 +116,18 @@ def refuse_misfit(
     name: str, signature: inspect.Signature | None, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> None:
     """Refuse a call that the function would refuse."""
-    if signature is None:
-        return
+    problem = None if signature is None else _misfit(signature, len(args), frozenset(kwargs))
+    if problem is not None:
+        raise UsageError(f"{name} cannot be called like this: {problem}", hint=f"it takes {signature}")
+
+
+@lru_cache(maxsize=256)  # whether a call fits depends on how many arguments there are and on names, not on values
+def _misfit(signature: inspect.Signature, count: int, names: frozenset[str]) -> str | None:
     try:
-        signature.bind(*args, **kwargs)
+        signature.bind(*(None,) * count, **dict.fromkeys(names))
     except TypeError as error:
-        raise UsageError(f"{name} cannot be called like this: {error}", hint=f"it takes {signature}") from None
+        return str(error)
+    return None
 
 
 def refuse_no_json(

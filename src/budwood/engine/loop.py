@@ -20,6 +20,7 @@ class SelectorLoop:
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
+        self._watched: dict[int, _Callbacks] = {}
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._ticket = count()
         self._wake_lock = threading.RLock()  # a signal handler may wake us while another one does
@@ -31,15 +32,15 @@ class SelectorLoop:
     def watch(self, fd: int, on_readable: Callable[[], None], *, on_writable: Callable[[], None] | None = None) -> None:
         """Call back when the descriptor is readable (or writable); watching again replaces the call-backs."""
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if on_writable is not None else 0)
-        callbacks: _Callbacks = (on_readable, on_writable)
-        if fd in self._selector.get_map():
-            self._selector.modify(fd, events, callbacks)
+        if fd in self._watched:
+            self._selector.modify(fd, events)
         else:
-            self._selector.register(fd, events, callbacks)
+            self._selector.register(fd, events)
+        self._watched[fd] = (on_readable, on_writable)
 
     def forget(self, fd: int) -> None:
         """Stop watching; harmless if it is not watched."""
-        if fd in self._selector.get_map():
+        if self._watched.pop(fd, None) is not None:
             self._selector.unregister(fd)
 
     def later(self, delay_s: float, call: Callable[[], None]) -> None:
@@ -59,11 +60,12 @@ class SelectorLoop:
         if self._timers:
             timeout = max(0.0, self._timers[0][0] - time.monotonic())
         for key, mask in self._selector.select(timeout):
-            on_readable, on_writable = key.data
-            if mask & selectors.EVENT_WRITE and on_writable is not None:
-                on_writable()
-            if mask & selectors.EVENT_READ and key.fd in self._selector.get_map():
-                on_readable()
+            callbacks = self._watched.get(key.fd)
+            if mask & selectors.EVENT_WRITE and callbacks is not None and callbacks[1] is not None:
+                callbacks[1]()
+                callbacks = self._watched.get(key.fd)
+            if mask & selectors.EVENT_READ and callbacks is not None:
+                callbacks[0]()
         while self._timers and self._timers[0][0] <= time.monotonic():
             heappop(self._timers)[2]()
 

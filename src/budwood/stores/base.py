@@ -17,7 +17,7 @@ anything about a run.
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Literal, Self
 
@@ -103,6 +103,9 @@ class Bell(ABC):
 
 class Store(ABC):
     """Where events live."""
+
+    say: Callable[[str], None] = staticmethod(lambda text: None)
+    """Told what a person should know while a call takes long. Set by who opened the store, and called in its thread."""
 
     @property
     @abstractmethod

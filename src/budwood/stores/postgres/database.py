@@ -20,14 +20,16 @@ from budwood.stores.postgres.migrate import prepare, version_of
 Result = TypeVar("Result")
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.05, 1.0
+_WORTH_SAYING_S = 1.0
 
 
 class Database:
     """The server, reached."""
 
-    def __init__(self, address: Address, *, create: bool, patience_s: float) -> None:
+    def __init__(self, address: Address, *, create: bool, patience_s: float, say: Callable[[str], None]) -> None:
         self.address = address
         self._patience_s = patience_s
+        self._say = say
         self._numbers: dict[str, int] = {}
         self._is_closed = False
         self.connection = self.opened()
@@ -80,15 +82,23 @@ class Database:
         lost.close()
         if self._is_closed:
             raise StoreError(f"this store was closed: {self.address.shown}")
-        until_s, wait_s = time.monotonic() + self._patience_s, _FIRST_WAIT_S
+        began_s, wait_s, said = time.monotonic(), _FIRST_WAIT_S, False
         while True:
             try:
-                return self._opened_with(first)
+                found = self._opened_with(first)
             except psycopg.Error as error:
                 if not is_lost(error):
                     raise explain(error, self.address.shown) from error
-                if time.monotonic() + wait_s > until_s:
+                waited_s = time.monotonic() - began_s
+                if waited_s + wait_s > self._patience_s:
                     raise self._given_up(error) from error
+                if waited_s > _WORTH_SAYING_S and not said:
+                    said = True
+                    self._say(f"waiting for the database: {refused(error, self.address.shown).message}")
+            else:
+                if said:
+                    self._say(f"the database is back after {time.monotonic() - began_s:.0f} s")
+                return found
             time.sleep(wait_s)
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 

@@ -56,7 +56,7 @@ class PostgresStore(Store):
     def __init__(self, address: str, *, create: bool = True, patience_s: float = PATIENCE_S) -> None:
         self._address = address
         self._patience_s = patience_s
-        self._database = Database(read_address(address), create=create, patience_s=patience_s)
+        self._database = Database(read_address(address), create=create, patience_s=patience_s, say=self._tell)
         self._lines: dict[Lease, Line] = {}
         self._ears: dict[str, Ear] = {}
 
@@ -67,6 +67,9 @@ class PostgresStore(Store):
     @property
     def renew_every_s(self) -> float | None:
         return leases.RENEW_EVERY_S
+
+    def _tell(self, text: str) -> None:
+        self.say(text)  # looked up each time: it is set after this was made
 
     def reopen(self) -> "PostgresStore":
         return PostgresStore(self._address, create=False, patience_s=self._patience_s)
