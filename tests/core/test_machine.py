@@ -11,7 +11,7 @@ from budwood._core import events as e
 from budwood._core.commands import CancelAttempt, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.machine import handle, move_task
 from budwood._core.model import AttemptPhase, RunPhase, TaskPhase
-from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, check_move
+from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES
 from budwood._core.project import take_rows
 from budwood._core.replay import fold
 from budwood.errors import IllegalTransition, UnknownEvent
@@ -38,13 +38,8 @@ def rows(table: str) -> set[tuple[str, str]]:
 
 
 def check_table(moves: frozenset[tuple[Phase, Phase]], phases: type[Phase], *, table: str) -> None:
-    wanted = rows(table)
-    for before, after in itertools.product(phases, phases):
-        if (before.value, after.value) in wanted:
-            check_move("it", before=before, after=after, moves=moves)
-        else:
-            with pytest.raises(IllegalTransition, match=f"it cannot go from {before.value} to {after.value}"):
-                check_move("it", before=before, after=after, moves=moves)
+    every = itertools.product(phases, phases)
+    assert {(before.value, after.value) for before, after in every if (before, after) in moves} == rows(table)
 
 
 def test_a_run_moves_by_its_table_and_no_other_way() -> None:

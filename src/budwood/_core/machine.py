@@ -12,7 +12,7 @@ from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartA
 from budwood._core.events import Event, Recorded
 from budwood._core.join import add_tasks
 from budwood._core.model import ENDED_TASK, PLAN, AttemptPhase, RunPhase, TaskPhase, TaskSpec
-from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, check_move
+from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, illegal
 from budwood._core.revise import revise_plan
 from budwood._core.schedule import given_up, released, unpark_all
 from budwood._core.state import AttemptState, Ended, Queue, RunState, TaskState
@@ -34,7 +34,8 @@ def handle(state: RunState, recorded: Recorded) -> list[Command]:
 def move_task(state: RunState, task: TaskState, phase: TaskPhase) -> None:
     """Change a task's phase by the table, and what hangs on it: counts, the ready queue, dependants."""
     before = task.phase
-    check_move(f"task {task.spec.id}", before=before, after=phase, moves=TASK_MOVES)
+    if (before, phase) not in TASK_MOVES:
+        raise illegal(f"task {task.spec.id}", before, phase)
     task.phase = phase
     state.counts[before] -= 1
     state.counts[phase] += 1
@@ -89,7 +90,8 @@ def _want_again(state: RunState, tasks: Iterable[TaskState], *, restored: Iterab
 def _move_run(state: RunState, phase: RunPhase) -> None:
     if state.phase is phase:
         return
-    check_move(f"run {state.name}", before=state.phase, after=phase, moves=RUN_MOVES)
+    if (state.phase, phase) not in RUN_MOVES:
+        raise illegal(f"run {state.name}", state.phase, phase)
     state.phase = phase
     if phase is RunPhase.ACTIVE:
         state.pause_kind = state.reason = ""
@@ -189,7 +191,8 @@ def _hold(state: RunState, task: TaskState, *, sign: int) -> None:
     held.cpus += sign * spec.cpus
     spending.reserved_usd += sign * spec.reserve_usd
     spending.reserved_tokens += sign * spec.reserve_tokens
-    (held.gpus.update if sign > 0 else held.gpus.difference_update)(task.attempt.gpus)
+    if task.attempt.gpus:
+        (held.gpus.update if sign > 0 else held.gpus.difference_update)(task.attempt.gpus)
     (held.slots.add if sign > 0 else held.slots.discard)(task.attempt.slot)
 
 
@@ -202,12 +205,11 @@ def _attempt_started(state: RunState, event: e.AttemptStarted, _at_ms: int, _: l
 
 def _move_attempt(task: TaskState, number: int, phase: AttemptPhase) -> AttemptState:
     attempt = task.attempt
-    what = f"attempt {number} of task {task.spec.id}"
     before = task.ended if attempt is None else attempt.phase
     if before is None or task.attempts != number:
-        raise UnknownEvent(f"{what} is not the task's newest")
-    check_move(what, before=before, after=phase, moves=ATTEMPT_MOVES)
-    assert attempt is not None  # no move leads away from an end
+        raise UnknownEvent(f"attempt {number} of task {task.spec.id} is not the task's newest")
+    if attempt is None or (before, phase) not in ATTEMPT_MOVES:  # no move leads away from an end
+        raise illegal(f"attempt {number} of task {task.spec.id}", before, phase)
     attempt.phase = phase
     return attempt
 

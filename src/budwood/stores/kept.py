@@ -23,19 +23,16 @@ def dense(raws: Iterable[Raw], *, after: int, damaged: Damaged) -> Iterator[Reco
     for raw in raws:
         if raw.number != after + 1:
             raise damaged(f"event {after + 1} is missing")
-        yield _decoded(raw, damaged)
+        try:
+            recorded = events.decode(raw)
+        except UnknownEvent as error:
+            if not isinstance(error.__cause__, msgspec.MsgspecError):
+                raise
+            raise damaged(f"event {raw.number} ({error.__cause__})") from error
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise damaged(f"event {raw.number} ({error})") from error
+        yield recorded
         after = raw.number
-
-
-def _decoded(raw: Raw, damaged: Damaged) -> Recorded:
-    try:
-        return events.decode(raw)
-    except UnknownEvent as error:
-        if not isinstance(error.__cause__, msgspec.MsgspecError):
-            raise
-        raise damaged(f"event {raw.number} ({error.__cause__})") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise damaged(f"event {raw.number} ({error})") from error
 
 
 def pack(data: bytes) -> bytes:

@@ -58,6 +58,9 @@ class Standing(Enum):
     """Its time is not over, but its holder's connection is gone."""
 
 
+Sign = tuple[int, int, bool]
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What a look at a lease showed."""
@@ -79,7 +82,7 @@ class Seen:
         return Standing.HELD if self.is_present else Standing.UNSURE
 
     @property
-    def sign(self) -> tuple[int, int, bool]:
+    def sign(self) -> Sign:
         """What is different when the holder has gone or come back, or another one has come."""
         return self.fence, self.presence, self.is_present
 
@@ -92,9 +95,14 @@ def look(connection: Connection, run: int) -> Seen:
     return Seen(fence, presence, restore(holder), restore(moved_to), *judged)
 
 
-def settle(look_again: Callable[[], Seen], *, patient: bool) -> tuple[Seen, bool]:
-    """Wait until it is known whether a lease can be taken; unless `patient`, what only time can tell is no."""
+def settle(look_again: Callable[[], Seen], *, patient: bool, gone: Sign | None = None) -> tuple[Seen, bool]:
+    """Wait until it is known whether a lease can be taken; unless `patient`, what only time can tell is no.
+
+    Who was waited for before, and showed this sign then, has not come back if it is the same now.
+    """
     seen, since_s = look_again(), time.monotonic()
+    if seen.standing is Standing.UNSURE and seen.was_seen and seen.sign == gone:
+        return seen, True
     while seen.standing is not Standing.FREE:
         waited_s = time.monotonic() - since_s
         if seen.standing is Standing.HELD and (waited_s >= NOTICED_S or not patient):

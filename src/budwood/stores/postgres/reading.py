@@ -38,7 +38,7 @@ def _pages(database: Database, run: str, number: int, after: int) -> Iterator[Ra
     # No cursor is kept open: the store can be used for something else in between, and a lost connection is no matter.
     def page(connection: Connection) -> list[Raw]:
         found = connection.cursor(binary=True).execute(_READ_PAGE, (number, after, _PAGE, _PAGE_BYTES))
-        return [Raw(*values) for values in found]
+        return [Raw(*values) for values in found.fetchall()]
 
     while raws := database.reading(page, run=run):
         yield from raws

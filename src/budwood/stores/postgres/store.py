@@ -59,6 +59,8 @@ class PostgresStore(Store):
         self._database = Database(read_address(address), create=create, patience_s=patience_s, say=self._tell)
         self._lines: dict[Lease, Line] = {}
         self._ears: dict[str, Ear] = {}
+        self._gone: dict[str, leases.Sign] = {}
+        """What the leases of runs showed whose drivers were waited for in vain."""
 
     @property
     def where(self) -> str:
@@ -99,7 +101,7 @@ class PostgresStore(Store):
 
     def acquire(self, run: str, holder: str, *, above: int = 0, back: bool = False) -> Lease:
         number = self._database.number_of(run)
-        seen, is_free = leases.settle(partial(self._look, run), patient=True)
+        seen, is_free = leases.settle(partial(self._look, run), patient=True, gone=self._gone.get(run))
         if seen.moved_to is not None and not back:
             raise moved_away(run, seen.moved_to)
         if not is_free:
@@ -156,8 +158,11 @@ class PostgresStore(Store):
         return self._look(run).moved_to
 
     def holder(self, run: str) -> str | None:
-        seen, is_free = leases.settle(partial(self._look, run), patient=False)
-        return None if is_free else seen.holder
+        seen, is_free = leases.settle(partial(self._look, run), patient=False, gone=self._gone.get(run))
+        if not is_free:
+            return seen.holder
+        self._gone[run] = seen.sign  # who looks and then drives waits once
+        return None
 
     # --- commits ---
 
