@@ -14,6 +14,7 @@ BudwoodError
 │   ├── StoreTooNew       written by a newer budwood                     exit 2
 │   └── StoreUnwritable   read-only, full, or on a network file system
 ├── ExecutorError         attempts cannot be run on this machine         exit 4
+├── WorkspaceError        a workspace cannot be made or kept             exit 4
 ├── TaskFailed            a task whose result is wanted has none
 └── InternalError         our bug                                        exit 70
     ├── IllegalTransition a state change that the table does not allow; carries the story
@@ -133,6 +134,13 @@ class ExecutorError(BudwoodError):
     """Attempts cannot be run on this machine."""
 
     code = "executor"
+    exit_code = 4
+
+
+class WorkspaceError(BudwoodError):
+    """A workspace cannot be made, or what is in it cannot be kept; what is there stays there."""
+
+    code = "workspace"
     exit_code = 4
 
 

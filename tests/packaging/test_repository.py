@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = ("postgres", "web", "mcp", "ray", "all")
+EXTRAS = ("model", "postgres", "web", "mcp", "ray", "all")
 
 # Joined here, so that this file does not name them either.
 MIRROR = re.compile("|".join(("arti" + "factory", "next" + "us/repository", "dev" + "pi")), re.IGNORECASE)

@@ -23,10 +23,10 @@ def attempt_id(task_number: int, attempt: int) -> str:
     return f"{task_number}.{attempt}"
 
 
-def safe_name(text: str, *, fallback: str = "run") -> str:
-    """Make a name of letters, digits and dashes that every file system and git accept, at most 60 characters long."""
+def safe_name(text: str, *, fallback: str = "run", most: int = 60) -> str:
+    """Make a name of letters, digits and dashes that every file system and git accept, at most so many characters."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    name = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:60].strip("-")
+    name = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:most].strip("-")
     if not name:
         return fallback
     return f"{name}-{fallback}" if name in _WINDOWS or name == LAST else name

@@ -1,0 +1,79 @@
+"""A workspace that is a clone: settings, hooks, stash, refs and locks are its own, objects are shared.
+
+What `git clone --shared` makes, without what it asks and reports. Knows git; must not know leases.
+"""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from budwood.workspaces.git import Git, GitFailed
+from budwood.workspaces.keeping import Past
+from budwood.workspaces.repository import Repository
+
+NO_PUSH = "budwood-does-not-push://"
+
+
+class Clone:
+    """Makes clones of one repository."""
+
+    skip = ".git"
+
+    def __init__(self, repository: Repository) -> None:
+        self._repository = repository
+        self._form = repository.git.ask("rev-parse", "--show-object-format")
+
+    def reset(self, tree: Path, base: str, *, index: Path, spare: Sequence[str]) -> None:
+        """Give a directory a new `.git`, and the files of a commit."""
+        git = self._equip(tree, base)
+        git.aimed(work_tree=tree, index=index).put(base, spare=spare)
+        shutil.copy2(index, tree / ".git" / "index")
+
+    def _equip(self, tree: Path, base: str) -> Git:
+        remove_git(tree)
+        theirs, git_dir = self._repository, tree / ".git"
+        git = Git(environ=theirs.git.environ)
+        git.run("init", "--quiet", "--template=", f"--object-format={self._form}", str(tree), cwd=tree)
+        (git_dir / "objects" / "info" / "alternates").write_text(f"{theirs.objects}\n")
+        (git_dir / "info").mkdir(exist_ok=True)
+        for name in ("info/exclude", "info/attributes", "shallow"):
+            if (theirs.common / name).exists():
+                shutil.copyfile(theirs.common / name, git_dir / name)
+        heads = theirs.git.ask(
+            "for-each-ref", "--format=%(objectname) refs/remotes/origin/%(refname:lstrip=2)", "refs/heads"
+        )
+        (git_dir / "packed-refs").write_text(
+            "# pack-refs with: peeled fully-peeled sorted\n" + heads + "\n" * bool(heads)
+        )
+        (git_dir / "HEAD").write_text(f"{base}\n")
+        with (git_dir / "config").open("a") as config:
+            config.write(f'[remote "origin"]\n\turl = {_quoted(theirs.root)}\n\tpushurl = {NO_PUSH}\n')
+            config.write("\tfetch = +refs/heads/*:refs/remotes/origin/*\n[gc]\n\tauto = 0\n")
+        return git.aimed(git_dir=git_dir)
+
+    def past(self, tree: Path) -> Past | None:
+        """List what was committed and stashed."""
+        git_dir = tree / ".git"
+        if git_dir.is_symlink() or not git_dir.is_dir():
+            return None
+        git = Git(environ=self._repository.git.environ, git_dir=git_dir)
+        try:
+            said = git.ask("for-each-ref", "--format=%(objectname) %(objecttype)")
+            head = git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        except GitFailed:  # damaged; the files are what is left
+            return None
+        return Past(git, (head, *(line.split()[0] for line in said.splitlines() if line.endswith(" commit"))))
+
+
+def remove_git(tree: Path) -> None:
+    """Take whatever is called `.git` away."""
+    git_dir = tree / ".git"
+    if git_dir.is_dir() and not git_dir.is_symlink():
+        shutil.rmtree(git_dir)
+    else:
+        git_dir.unlink(missing_ok=True)
+
+
+def _quoted(path: Path) -> str:
+    """Write a path as a value in git's settings."""
+    return '"' + str(path).replace("\\", "\\\\").replace('"', '\\"') + '"'

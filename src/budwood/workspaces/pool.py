@@ -1,0 +1,151 @@
+"""A pool of directories outside the repository: leased, kept, reset and handed on warm.
+
+What kind of `.git` a directory gets is its kind's. Nothing of a used one is believed: it is made anew, and what we know
+of the files is in an index of our own beside the directory. Knows git and leases; must not know runs.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+import msgspec
+
+from budwood.errors import WorkspaceError
+from budwood.workspaces.base import Workspace, Workspaces
+from budwood.workspaces.bring import Outfit, fit_out, read_brought, untouched
+from budwood.workspaces.candidate import INDEX
+from budwood.workspaces.keeping import FILE_LIMIT, Keeper, Kept, Past
+from budwood.workspaces.leases import Place, locked, places_in
+from budwood.workspaces.repository import Repository
+
+_BROUGHT = "brought.json"
+_BARE = Outfit()
+
+
+class Kind(Protocol):
+    """What makes a directory a workspace."""
+
+    @property
+    def skip(self) -> str | None:
+        """Name what lies at the top of a directory and is ours, no part of what an attempt left."""
+
+    def reset(self, tree: Path, base: str, *, index: Path, spare: Sequence[str]) -> None:
+        """Put the files of a commit into a directory, and nothing else but what is spared; believe nothing in it."""
+
+    def past(self, tree: Path) -> Past | None:
+        """Say what the git of a directory remembers; None if nothing can be had of it."""
+
+
+class Pool(Workspaces):
+    """The directories of one repository."""
+
+    def __init__(
+        self,
+        folder: Path,
+        repository: Repository,
+        make: Callable[[Keeper], Kind],
+        *,
+        outfit: Outfit = _BARE,
+        setup_keeps: Sequence[str] = (),
+        file_limit: int = FILE_LIMIT,
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._repository = repository
+        self._outfit = outfit
+        self._setup_keeps = tuple(setup_keeps)
+        self._file_limit = file_limit
+        with locked(folder):  # two runs may begin at once
+            self._keeper = Keeper(folder, repository.git, common=repository.common, settings=repository.settings())
+        self._kind = make(self._keeper)
+
+    def hand_out(self, holder: str, base: str) -> Workspace:
+        with locked(self._folder):
+            place = self._place_of(holder) or self._free_place()
+            place.hold(holder, base)
+        warm = place.tree.exists()
+        try:
+            self._reset(place, base)
+        except (WorkspaceError, OSError) as error:
+            place.shut_off(f"it could not be reset: {error}")
+            place.let_go()
+            raise
+        return Workspace(holder=holder, path=place.tree, base=base, warm=warm)
+
+    def find(self, holder: str) -> Workspace | None:
+        place = self._place_of(holder)
+        held = None if place is None else place.held
+        if place is None or held is None:
+            return None
+        return Workspace(holder=holder, path=place.tree, base=held.base, warm=True)
+
+    def keep(self, holder: str, ref: str, *, message: str) -> Kept:
+        place = self._place_of(holder)
+        held = None if place is None else place.held
+        if place is None or held is None:
+            raise WorkspaceError(f"{holder} has no workspace to keep")
+        try:
+            kept = self._keeper.keep(
+                place.tree,
+                place.folder,
+                base=held.base,
+                message=message,
+                past=self._kind.past(place.tree),
+                skip=self._kind.skip,
+                spare=untouched(read_brought(place.folder / _BROUGHT), place.tree),
+                limit=self._file_limit,
+            )
+            self._repository.set_ref(ref, kept.commit)
+        except (WorkspaceError, OSError) as error:
+            place.shut_off(f"it could not be kept: {error}")
+            raise
+        if kept.left_out:
+            place.shut_off(f"it holds what is too large to be kept: {kept.left_out[0].path}")
+        return kept
+
+    def hand_back(self, holder: str, ref: str) -> None:
+        place = self._place_of(holder)
+        if place is None:
+            return
+        if self._repository.ref(ref) is None:
+            raise WorkspaceError(f"what {holder} left is not kept under {ref}; its directory stays: {place.tree}")
+        place.let_go()
+
+    def restore(self, commit: str, into: Path) -> None:
+        into.mkdir(parents=True, exist_ok=True)
+        if any(into.iterdir()):
+            raise WorkspaceError(f"{into} is not empty; nothing was written")
+        with TemporaryDirectory(dir=self._folder) as scratch:
+            self._keeper.whole.write_out(commit, into, index=Path(scratch) / "index")
+
+    def take_in(self, directory: Path, *, skip: str) -> str:
+        """Write what a directory outside git holds into a commit to start from."""
+        return self._keeper.take_in(directory, self._folder / "taken-in", skip=skip)
+
+    # --- directories ---
+
+    def _place_of(self, holder: str) -> Place | None:
+        for place in places_in(self._folder):
+            held = place.held
+            if held is not None and held.holder == holder:
+                return place
+        return None
+
+    def _free_place(self) -> Place:
+        places = places_in(self._folder)
+        free = next((place for place in places if place.held is None and place.shut is None), None)
+        if free is not None:
+            return free
+        number = max((int(place.folder.name[1:]) for place in places), default=0) + 1
+        place = Place(self._folder / f"w{number}")
+        place.folder.mkdir()
+        return place
+
+    def _reset(self, place: Place, base: str) -> None:
+        place.tree.mkdir(exist_ok=True)
+        for lock in place.folder.glob("*.lock"):
+            lock.unlink()  # of a git of ours that was killed
+        self._kind.reset(place.tree, base, index=place.folder / INDEX, spare=self._setup_keeps)
+        brought = fit_out(self._repository, self._outfit, place.tree)
+        (place.folder / _BROUGHT).write_bytes(msgspec.json.encode(brought))

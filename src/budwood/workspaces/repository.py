@@ -1,0 +1,134 @@
+"""The user's repository, as far as workspaces need it: read, and given objects and refs of ours; never more.
+
+Knows git. Must not know runs, and must not touch a checkout, an index, a stash, settings or anybody else's refs.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from budwood.errors import UsageError, WorkspaceError
+from budwood.workspaces.git import Git, GitFailed
+
+OLDEST = (2, 39)
+_CONVERTS = ("core.autocrlf", "core.eol", "core.excludesfile", "core.attributesfile", "core.filemode", "core.symlinks")
+
+
+@dataclass(frozen=True)
+class Repository:
+    """Where it is, and what is special about it."""
+
+    root: Path
+    """The checkout that the user stands in."""
+    common: Path
+    """The directory that all of its checkouts share."""
+    git: Git
+    is_shallow: bool
+    is_partial: bool
+
+    @property
+    def objects(self) -> Path:
+        """Where its objects lie."""
+        return self.common / "objects"
+
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """Return the user's settings that say how files become objects; filters are the user's own programs."""
+        listed = self.git.ask("config", "-z", "--list").split("\0")[:-1]
+        pairs = (entry.partition("\n")[::2] for entry in listed)
+        return tuple((name, value) for name, value in pairs if name in _CONVERTS or name.startswith("filter."))
+
+    def resolve(self, base: str) -> str:
+        """Return the commit that is meant; where there is none yet, one of an empty tree."""
+        try:
+            return self.git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
+        except GitFailed:
+            if base == "HEAD" and not self._has_commits():
+                return self.git.commit(self.git.ask("mktree", "--missing"), [], "an empty beginning\n")
+            raise UsageError(
+                f"{self.root} has no commit {base!r} to start from", hint="name a branch, a tag or a commit"
+            ) from None
+
+    def _has_commits(self) -> bool:
+        return bool(self.git.ask("rev-list", "--all", "--max-count=1"))
+
+    def dirty(self) -> list[str]:
+        """List the files that differ from HEAD or that git does not know, without touching the index."""
+        git = self.git.aimed(work_tree=self.root)
+        entries = git.run("--no-optional-locks", "status", "--porcelain=v1", "-z", "--no-renames", cwd=self.root)
+        return [os.fsdecode(entry[3:]) for entry in entries.split(b"\0") if entry]
+
+    def with_dirty(self, index: Path) -> str:
+        """Write the checkout as it is into a commit on top of HEAD, with an index of ours; the user's stays."""
+        git = self.git.aimed(work_tree=self.root, index=index)
+        head = self.resolve("HEAD")
+        git.run("read-tree", head)
+        git.run("add", "--all", "--", ".", cwd=self.root)
+        tree = git.ask("write-tree")
+        return git.commit(tree, [head], "the checkout as it was\n")
+
+    def move_branch(self, name: str, commit: str, *, before: str | None) -> None:
+        """Move a branch of ours from a commit to another, or make it; refused if it is not where we left it."""
+        try:
+            self.git.run("update-ref", f"refs/heads/{name}", commit, before or "0" * len(commit))
+        except GitFailed as error:
+            raise WorkspaceError(
+                f"branch {name} is not where budwood left it, and stays as it is",
+                hint=f"rename yours, then resume: git branch -m {name} {name}-mine",
+            ) from error
+
+    def set_ref(self, name: str, commit: str) -> None:
+        """Make a ref of ours point to a commit, and read it back; only then may what it keeps go elsewhere."""
+        if not name.startswith("refs/budwood/"):
+            raise WorkspaceError(f"{name} is not a ref of budwood's, and is left alone")
+        self.git.run("update-ref", name, commit)
+        found = self.git.ask("rev-parse", "--verify", name)
+        if found != commit:
+            raise WorkspaceError(f"{name} was written and reads {found}, not {commit}; nothing is removed")
+
+    def ref(self, name: str) -> str | None:
+        """Return what a ref points to, if it is there."""
+        try:
+            return self.git.ask("rev-parse", "--verify", "--quiet", name)
+        except GitFailed:
+            return None
+
+
+def find_repository(directory: Path, environ: Mapping[str, str]) -> Repository | None:
+    """Find the repository whose checkout a directory is in; None outside of any."""
+    git = Git(environ=environ)
+    _refuse_old(git, directory)
+    flags = ("--is-bare-repository", "--is-shallow-repository")
+    places = ("--path-format=absolute", "--git-common-dir", "--git-dir")
+    try:
+        bare, shallow, common, own = git.ask("rev-parse", *flags, *places, cwd=directory).splitlines()
+    except GitFailed as error:
+        if "dubious ownership" in error.said:
+            raise WorkspaceError(
+                f"git does not trust {directory}: it belongs to somebody else",
+                hint=f"if you do: git config --global --add safe.directory {directory}",
+            ) from error
+        return None
+    if bare == "true":
+        raise UsageError(
+            f"{directory} is a bare repository, which has no files to work on",
+            hint="make a checkout and run there: git worktree add ../checkout",
+        )
+    root = Path(git.ask("rev-parse", "--show-toplevel", cwd=directory))
+    aimed = git.aimed(git_dir=Path(own))  # a linked worktree has a HEAD of its own
+    partial = bool(_config(aimed, "extensions.partialclone"))
+    return Repository(root, Path(common), aimed, shallow == "true", partial)
+
+
+def _config(git: Git, name: str) -> str:
+    try:
+        return git.ask("config", "--get", name)
+    except GitFailed:
+        return ""
+
+
+def _refuse_old(git: Git, directory: Path) -> None:
+    said = git.ask("--version", cwd=directory)
+    numbers = tuple(int(part) for part in said.split()[2].split(".")[:2] if part.isdecimal())
+    if numbers < OLDEST:
+        raise WorkspaceError(f"{said} is too old for workspaces", hint="budwood needs git 2.39 or newer")

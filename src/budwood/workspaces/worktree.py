@@ -1,0 +1,73 @@
+"""A workspace that is a linked worktree, for those who want `git worktree list` to show it.
+
+Git shares settings, hooks, stash and refs among worktrees: what an agent does to those it does to the user's, which a
+fingerprint before and after can only tell. They are made one at a time. Knows git; must not know leases.
+"""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from budwood.workspaces.clone import remove_git
+from budwood.workspaces.git import Git, GitFailed
+from budwood.workspaces.keeping import Past
+from budwood.workspaces.leases import locked
+from budwood.workspaces.repository import Repository
+
+
+class Worktree:
+    """Makes linked worktrees of one repository."""
+
+    skip = ".git"
+
+    def __init__(self, repository: Repository, folder: Path) -> None:
+        self._repository = repository
+        self._folder = folder
+
+    def reset(self, tree: Path, base: str, *, index: Path, spare: Sequence[str]) -> None:
+        """Link a directory to the repository anew, and give it the files of a commit."""
+        git = self._equip(tree, base)
+        assert git.git_dir is not None
+        git.aimed(work_tree=tree, index=index).put(base, spare=spare)
+        shutil.copy2(index, git.git_dir / "index")
+
+    def _equip(self, tree: Path, base: str) -> Git:
+        git = self._repository.git
+        name = f"budwood-{tree.parent.name}"
+        with locked(self._folder):
+            self._unlink(tree)
+            # Git makes one in an empty directory only: so beside it, and what it made is moved.
+            beside = tree.parent / name
+            if beside.exists():
+                shutil.rmtree(beside)
+            git.run("worktree", "prune")
+            git.run("worktree", "add", "--quiet", "--detach", "--no-checkout", str(beside), base)
+            admin = Path((beside / ".git").read_text().removeprefix("gitdir: ").strip())
+            (admin / "gitdir").write_text(f"{tree / '.git'}\n")
+            (beside / ".git").rename(tree / ".git")
+            beside.rmdir()
+        return Git(environ=git.environ, git_dir=admin)
+
+    def past(self, tree: Path) -> Past | None:
+        """Name the commit that it stands at; branches and the stash are the repository's, and stay there."""
+        admin = self._admin(tree)
+        if admin is None:
+            return None
+        git = Git(environ=self._repository.git.environ, git_dir=admin)
+        try:
+            return Past(git, (git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}"),))
+        except GitFailed:
+            return None
+
+    def _unlink(self, tree: Path) -> None:
+        admin = self._admin(tree)
+        if admin is not None:
+            shutil.rmtree(admin)
+        remove_git(tree)
+
+    def _admin(self, tree: Path) -> Path | None:
+        """Find what the repository has about a directory, by its own word: an agent may have changed the link."""
+        for path in (self._repository.common / "worktrees").glob("*/gitdir"):
+            if Path(path.read_text().strip()) == tree / ".git":
+                return path.parent
+        return None

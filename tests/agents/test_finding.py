@@ -1,0 +1,146 @@
+"""What of an agent is on this machine: real programs, some of which behave badly."""
+
+import os
+import select
+from pathlib import Path
+
+import pytest
+from tests.agents.starting import Bench
+
+from budwood.agents import Overrides, agent_named
+from budwood.agents.base import Login
+from budwood.agents.finding import LoginState, ask_version, find_program, login_state, look_for, read_version
+
+
+def script(directory: Path, name: str, *, text: str, mode: int = 0o755) -> Path:
+    directory.mkdir(exist_ok=True)
+    path = directory / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(mode)
+    return path
+
+
+def assert_gone(pid: int) -> None:
+    """Wait for the end of a process; who inherits it may take a moment to bury it."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([descriptor], [], [], 10)[0]
+    finally:
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "gemini", "opencode", "aider"])
+def test_the_versions_that_were_tried_are_recognised(bench: Bench, name: str) -> None:
+    agent = agent_named(name)
+    seen = look_for(agent, bench.environ(), home=bench.home)
+    assert (seen.version, seen.is_tried, seen.problem) == (agent.tried[0], True, "")
+    assert seen.program is not None
+    assert seen.login is LoginState.NONE
+
+
+def test_another_version_is_told_as_not_tried(bench: Bench) -> None:
+    other = script(bench.root / "bin", "other", text="echo 'claude 9.9.9-beta.1'")
+    agent = agent_named("claude", Overrides(command=(str(other),)))
+    seen = look_for(agent, {"PATH": ""}, home=bench.home)
+    assert (seen.program, seen.version, seen.is_tried) == (other, "9.9.9-beta.1", False)
+
+
+def test_the_first_program_on_path_that_may_be_run_is_found(tmp_path: Path) -> None:
+    script(tmp_path / "one", "tool", text="", mode=0o644)
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "tool").mkdir()
+    there = script(tmp_path / "three", "tool", text="")
+    path = os.pathsep.join(str(tmp_path / each) for each in ("none", "one", "two", "three"))
+    assert find_program("tool", path) == there
+    assert find_program("tool", str(tmp_path / "one")) is None
+    assert find_program("tool", "") is None
+
+
+def test_what_is_not_there_is_said(bench: Bench) -> None:
+    seen = look_for(agent_named("claude"), {"PATH": str(bench.home), "ANTHROPIC_API_KEY": "k"}, home=bench.home)
+    assert (seen.program, seen.login) == (None, LoginState.KEY)
+    assert seen.problem == "claude is not on PATH, or may not be run"
+
+
+def test_a_version_on_standard_error_counts(tmp_path: Path) -> None:
+    tool = script(tmp_path, "tool", text="echo 'tool v1.2.3' >&2")
+    assert ask_version([str(tool)], {}).number == "1.2.3"
+
+
+def test_a_program_that_hangs_is_ended_with_all_that_it_started(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    tool = script(tmp_path, "tool", text=f"sleep 300 & echo $! > {pid_file}\nwait")
+    version = ask_version([str(tool)], {"PATH": os.defpath}, timeout_s=0.3)
+    assert version.problem == f"{tool} did not tell its version within 0.3 s"
+    assert_gone(int(pid_file.read_text()))
+
+
+def test_a_child_that_keeps_the_output_open_is_not_waited_for(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    tool = script(tmp_path, "tool", text=f"sleep 300 & echo $! > {pid_file}\necho 1.2.3")
+    assert ask_version([str(tool)], {"PATH": os.defpath}, timeout_s=20).number == "1.2.3"
+    assert_gone(int(pid_file.read_text()))
+
+
+def test_a_program_that_never_stops_talking_is_cut_short(tmp_path: Path) -> None:
+    tool = script(tmp_path, "tool", text="while :; do echo no version here; done")
+    assert "tells no version" in ask_version([str(tool)], {}, timeout_s=20).problem
+
+
+def test_a_program_that_reads_gets_nothing_to_read(tmp_path: Path) -> None:
+    tool = script(tmp_path, "tool", text="read line; echo 4.5.6")
+    assert ask_version([str(tool)], {}, timeout_s=20).number == "4.5.6"
+
+
+def test_a_program_that_fails_tells_no_version(tmp_path: Path) -> None:
+    tool = script(tmp_path, "tool", text="echo 'Error: Cannot find module'; echo 'Node.js v20.1.0'; exit 1")
+    version = ask_version([str(tool)], {})
+    assert version.number is None
+    assert version.problem == f"{tool} tells no version, exit code 1: Error: Cannot find module Node.js v20.1.0"
+
+
+def test_a_file_that_is_no_program_cannot_be_started(tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    tool.write_bytes(b"\x7fELF no")
+    tool.chmod(0o755)
+    assert "cannot be started" in ask_version([str(tool)], {}).problem
+    assert "cannot be started" in ask_version([str(tmp_path / "absent")], {}).problem
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("2.1.197 (Claude Code)", "2.1.197"),
+        ("codex-cli 0.166.0\n", "0.166.0"),
+        ("(node:12) [DEP0040] DeprecationWarning since 21.0.0, use another\n0.61.0\n", "0.61.0"),
+        ("\x1b[1maider\x1b[0m v0.86.2", "0.86.2"),
+        ("version 3", None),
+        ("", None),
+    ],
+)
+def test_a_version_is_picked_out_of_what_is_printed(text: str, number: str | None) -> None:
+    assert read_version(text) == number
+
+
+def test_a_key_counts_before_a_subscription(bench: Bench) -> None:
+    login = agent_named("codex").login
+    assert login_state(login, {}, home=bench.home) is LoginState.NONE
+    (bench.home / ".codex").mkdir()
+    (bench.home / ".codex/auth.json").write_text("")
+    assert login_state(login, {"OPENAI_API_KEY": " "}, home=bench.home) is LoginState.NONE
+    (bench.home / ".codex/auth.json").write_text("{}")
+    assert login_state(login, {}, home=bench.home) is LoginState.SUBSCRIPTION
+    assert login_state(login, {"OPENAI_API_KEY": "k"}, home=bench.home) is LoginState.KEY
+
+
+def test_a_variable_may_name_another_directory_for_logins(bench: Bench) -> None:
+    login = agent_named("claude").login
+    (bench.root / "elsewhere").mkdir()
+    (bench.root / "elsewhere/.credentials.json").write_text("{}")
+    environ = {"CLAUDE_CONFIG_DIR": str(bench.root / "elsewhere")}
+    assert login_state(login, environ, home=bench.home) is LoginState.SUBSCRIPTION
+    assert login_state(login, {}, home=bench.home) is LoginState.NONE
+    assert login_state(Login(), {}, home=bench.home) is LoginState.NONE
