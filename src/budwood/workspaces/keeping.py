@@ -87,10 +87,11 @@ class Keeper:
         Writes objects only: who asked makes the ref. May be repeated until that is done, and gives the same trees.
         """
         found = look_through(tree, skip=skip)
-        large = _too_large(tree, (*found.files, *found.unnameable), limit)
-        without = frozenset((*spare, *(os.fsencode(each.path) for each in large)))
         self._begin_with_known(folder)
-        whole = self.whole.write(tree, folder, found, without=without)
+        news = self.whole.news(tree, folder, found)
+        large = _too_large(tree, (*news.new, *found.unnameable), limit)
+        without = frozenset((*spare, *(os.fsencode(each.path) for each in large)))
+        whole = self.whole.write(tree, folder, found, news=news, without=without)
         candidate = self._candidates.write(tree, folder, found, base=base, without=without)
         made = self._candidates.git.commit(candidate, [base], message)
         tips = () if past is None else self._bring(past, base)
@@ -105,7 +106,9 @@ class Keeper:
     def take_in(self, directory: Path, folder: Path, *, skip: str) -> str:
         """Write what a directory outside git holds, but for one name at its top, into a commit to start from."""
         folder.mkdir(parents=True, exist_ok=True)
-        tree = self.whole.write(directory, folder, look_through(directory, skip=skip), without=frozenset())
+        found = look_through(directory, skip=skip)
+        news = self.whole.news(directory, folder, found)
+        tree = self.whole.write(directory, folder, found, news=news, without=frozenset())
         return self.whole.git.commit(tree, [], "what was there at the start\n")
 
     def _begin_with_known(self, folder: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from budwood.workspaces.escape import escape, unescape
 from budwood.workspaces.git import Git, GitFailed, listed
@@ -18,6 +19,14 @@ _UNCHANGED = "* -text -filter -ident -working-tree-encoding\n"
 _ADD = ("update-index", "-z", "--add", "--replace", "--stdin")
 
 
+class News(NamedTuple):
+    """What is different in a directory since it was last looked at."""
+
+    new: Sequence[bytes]
+    """Files that are there and are not known as they are."""
+    gone: Sequence[bytes]
+
+
 class Whole:
     """Writes directories into trees and trees into directories."""
 
@@ -26,14 +35,23 @@ class Whole:
         (git.git_dir / "info" / "attributes").write_text(_UNCHANGED)
         self.git = git.aimed(settings=(*git.settings, ("core.autocrlf", "false")))
 
-    def write(self, tree: Path, folder: Path, found: Survey, *, without: frozenset[bytes]) -> str:
+    def news(self, tree: Path, folder: Path, found: Survey) -> News:
+        """Compare what was found with what is known of the directory, by times and sizes alone."""
+        if not (folder / INDEX).exists():
+            return News(found.files, ())
+        git = self.git.aimed(work_tree=tree, index=folder / INDEX)
+        known = git.run("ls-files", "-z").split(b"\0")[:-1]
+        there = set(found.files)
+        differ = {path for path in git.run("diff-files", "-z", "--name-only").split(b"\0") if path in there}
+        return News([*differ, *there.difference(known)], [path for path in known if path not in there])
+
+    def write(self, tree: Path, folder: Path, found: Survey, *, news: News, without: frozenset[bytes]) -> str:
         """Write what was found into a tree; return its id."""
         git = self.git.aimed(work_tree=tree, index=folder / INDEX)
-        wanted = [path for path in found.files if path not in without]
-        known = git.run("ls-files", "-z").split(b"\0")[:-1] if (folder / INDEX).exists() else []
-        gone = set(known).difference(wanted)
+        gone = [*news.gone, *without]
         if gone:  # by force: where the directory was that held it, there may be a link by now
             git.run("update-index", "-z", "--force-remove", "--stdin", stdin=listed(gone))
+        wanted = [path for path in news.new if path not in without]
         try:
             git.run(*_ADD, stdin=listed(wanted))
         except GitFailed:

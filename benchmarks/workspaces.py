@@ -1,0 +1,135 @@
+"""How long a workspace takes: handed out cold and warm, and kept; beside what git and cp do, in the same run.
+
+    .venv/bin/python benchmarks/workspaces.py [--sizes 1000,10000,50000] [--rounds 3] [--places disk,tmpfs]
+                                              [--json FILE]
+
+Each size is a repository of so many files (12 in a directory, about 3 kB each, packed), and an attempt that changes 20
+of them, adds 20 and leaves a fifth as many ignored files. `cold` makes a directory, `warm` resets the one that the last
+attempt left, `keep` writes both trees, ignored files included, and syncs them. Beside them, in the same rounds:
+`git worktree add --detach`, `git clone --shared` and `cp -r` of the checkout. Figures are medians of seconds.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from budwood.workspaces import Clone, Pool, Repository, find_repository
+
+FILES_IN_A_DIRECTORY = 12
+TEXT = "a line of some length, as source code has them\n" * 60
+PLACES = {"disk": "/var/tmp", "tmpfs": "/dev/shm"}
+Timings = dict[str, list[float]]
+
+
+def git(where: Path, *words: str) -> None:
+    """Run git as a user would."""
+    subprocess.run(["git", *words], cwd=where, check=True, capture_output=True)
+
+
+def make_repository(root: Path, files: int) -> None:
+    """Make a packed repository."""
+    root.mkdir()
+    for number in range(files):
+        folder = root / f"part{number // (FILES_IN_A_DIRECTORY * 100)}" / f"unit{number // FILES_IN_A_DIRECTORY}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"file{number}.txt").write_text(f"{number}\n{TEXT}")
+    (root / ".gitignore").write_text("ignored/\n")
+    git(root, "init", "-q", "-b", "main")
+    git(root, "config", "user.name", "bench")
+    git(root, "config", "user.email", "bench@localhost")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "first")
+    git(root, "gc", "-q")
+
+
+def work_in(tree: Path, files: int, round_number: int) -> None:
+    """Do what an attempt does: change, add, and leave ignored files."""
+    for number in range(20):
+        changed = number * (files // 20)
+        folder = tree / f"part{changed // (FILES_IN_A_DIRECTORY * 100)}" / f"unit{changed // FILES_IN_A_DIRECTORY}"
+        (folder / f"file{changed}.txt").write_text(f"changed in {round_number}\n{TEXT}")
+        (tree / f"new{number}.txt").write_text(f"new in {round_number}\n")
+    (tree / "ignored").mkdir(exist_ok=True)
+    for number in range(files // 5):
+        (tree / "ignored" / f"cache{number}").write_text(f"{round_number} {number}\n")
+
+
+def timed(found: Timings, name: str, action: Callable[[], object]) -> None:
+    """Take the time of one action."""
+    begin = time.perf_counter()
+    action()
+    found.setdefault(name, []).append(time.perf_counter() - begin)
+
+
+def measure(where: Path, files: int, rounds: int) -> Timings:
+    """Run everything in turn, round after round."""
+    root = where / "repository"
+    make_repository(root, files)
+    repository = find_repository(root, os.environ)
+    assert repository is not None
+    found: Timings = {}
+    for number in range(rounds):
+        _ours(found, repository, where / f"pool{number}", files=files)
+        _theirs(found, root, where / "theirs")
+    return found
+
+
+def _ours(found: Timings, repository: Repository, folder: Path, *, files: int) -> None:
+    pool = Pool(folder, repository, lambda _: Clone(repository))
+    base = repository.resolve("HEAD")
+    for number, name in enumerate(("cold", "warm", "warm")):
+        holder, ref = f"bench/{number}", f"refs/budwood/bench/{number}"
+        timed(found, name, lambda holder=holder: pool.hand_out(holder, base))  # type: ignore[misc]
+        made = pool.find(holder)
+        assert made is not None
+        work_in(made.path, files, number)
+        kept = "keep, first" if number == 0 else "keep"
+        timed(found, kept, lambda holder=holder, ref=ref: pool.keep(holder, ref, message="bench"))  # type: ignore[misc]
+        pool.hand_back(holder, ref)
+    shutil.rmtree(folder)
+
+
+def _theirs(found: Timings, root: Path, target: Path) -> None:
+    timed(found, "git worktree add", lambda: git(root, "worktree", "add", "--detach", str(target)))
+    git(root, "worktree", "remove", "--force", str(target))
+    timed(found, "git clone --shared", lambda: git(root, "clone", "-q", "--shared", str(root), str(target)))
+    shutil.rmtree(target)
+    timed(found, "cp -r", lambda: subprocess.run(["cp", "-r", str(root), str(target)], check=True))
+    shutil.rmtree(target)
+
+
+def report(place: str, files: int, found: Timings) -> dict[str, float]:
+    """Print one table; return its medians."""
+    medians = {name: statistics.median(seconds) for name, seconds in found.items()}
+    print(f"\n{files:,} files on {place}")
+    for name, seconds in medians.items():
+        print(f"  {name:20} {seconds:8.3f} s   {seconds / medians['git worktree add']:6.2f} x git worktree add")
+    return medians
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="1000,10000,50000")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--places", default="disk,tmpfs")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args()
+    figures: dict[str, dict[str, float]] = {}
+    for place in given.places.split(","):
+        for files in map(int, given.sizes.split(",")):
+            with tempfile.TemporaryDirectory(prefix="budwood-bench-", dir=PLACES[place]) as folder:
+                figures[f"{place} {files}"] = report(place, files, measure(Path(folder), files, given.rounds))
+    if given.json:
+        given.json.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

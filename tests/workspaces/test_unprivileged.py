@@ -1,0 +1,11 @@
+"""The suite of workspaces once more, as a user whom rights apply to."""
+
+import pytest
+from tests.support.unprivileged import needs_root, run_as_nobody
+
+
+@needs_root
+@pytest.mark.slow
+@pytest.mark.timeout(240)
+def test_workspaces_pass_as_an_unprivileged_user() -> None:
+    run_as_nobody(["tests/workspaces", "--ignore=tests/workspaces/test_unprivileged.py"], timeout_s=200)
