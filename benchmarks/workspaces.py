@@ -44,21 +44,22 @@ def make_repository(root: Path, files: int) -> None:
     git(root, "init", "-q", "-b", "main")
     git(root, "config", "user.name", "bench")
     git(root, "config", "user.email", "bench@localhost")
+    git(root, "config", "gc.auto", "0")  # git would begin to pack by itself, and be in the way of the line below
     git(root, "add", "-A")
     git(root, "commit", "-qm", "first")
     git(root, "gc", "-q")
 
 
-def work_in(tree: Path, files: int, round_number: int) -> None:
-    """Do what an attempt does: change, add, and leave ignored files."""
+def work_in(tree: Path, files: int, name: str) -> None:
+    """Do what an attempt does: change, add, and leave ignored files, with contents that nobody had before."""
     for number in range(20):
         changed = number * (files // 20)
         folder = tree / f"part{changed // (FILES_IN_A_DIRECTORY * 100)}" / f"unit{changed // FILES_IN_A_DIRECTORY}"
-        (folder / f"file{changed}.txt").write_text(f"changed in {round_number}\n{TEXT}")
-        (tree / f"new{number}.txt").write_text(f"new in {round_number}\n")
+        (folder / f"file{changed}.txt").write_text(f"changed in {name}\n{TEXT}")
+        (tree / f"new{number}.txt").write_text(f"new in {name}\n")
     (tree / "ignored").mkdir(exist_ok=True)
     for number in range(files // 5):
-        (tree / "ignored" / f"cache{number}").write_text(f"{round_number} {number}\n")
+        (tree / "ignored" / f"cache{number}").write_text(f"{name} {number}\n")
 
 
 def timed(found: Timings, name: str, action: Callable[[], object]) -> None:
@@ -89,7 +90,7 @@ def _ours(found: Timings, repository: Repository, folder: Path, *, files: int) -
         timed(found, name, lambda holder=holder: pool.hand_out(holder, base))  # type: ignore[misc]
         made = pool.find(holder)
         assert made is not None
-        work_in(made.path, files, number)
+        work_in(made.path, files, f"{folder.name} {number}")
         kept = "keep, first" if number == 0 else "keep"
         timed(found, kept, lambda holder=holder, ref=ref: pool.keep(holder, ref, message="bench"))  # type: ignore[misc]
         pool.hand_back(holder, ref)

@@ -340,7 +340,8 @@ def test_a_run_keeps_what_its_decisions_rest_on(name: str, value: object) -> Non
         (Listed([call("a", "m:good", "b")]), "the strategy failed: task 'a' has 'b' in after"),
         (Listed([TaskSpec(id="a")]), "the strategy failed: task a has neither a command nor a function"),
         (Listed(["a"]), "the strategy failed: an answer has strs in it, not tasks"),  # type: ignore[list-item]
-        (Listed(None), "the strategy failed: TypeError: 'NoneType' object is not iterable"),  # type: ignore[arg-type]
+        (Listed(None), "the strategy failed: Listed.ask(0) returned None, and no list of tasks"),  # type: ignore[arg-type]
+        (Listed(call("a")), "the strategy failed: Listed.ask(0) returned TaskSpec("),  # type: ignore[arg-type]
         (Listed([call("a", "m:good", "b"), call("b", "m:good", "a")]), "the strategy failed: Circular dependencies"),
     ],
 )
@@ -354,19 +355,20 @@ def test_an_answer_that_cannot_be_used_pauses_the_run_and_leaves_no_trace(strate
 
 
 @pytest.mark.parametrize("method", ["ask", "asked", "tell"])
-def test_a_strategy_that_raises_pauses_the_run(method: str) -> None:
+@pytest.mark.parametrize("error", [KeyError("gone"), SystemExit(0), KeyboardInterrupt()])
+def test_a_strategy_that_raises_pauses_the_run(method: str, error: BaseException) -> None:
     class Raising(HillClimb):
         pass
 
     def fail(*_: object) -> Sequence[TaskSpec]:
-        raise KeyError("gone")
+        raise error
 
     setattr(Raising, method, fail)
     Raising.__abstractmethods__ = frozenset()
     search = Search()
     verdict = search.drive(Raising())
     assert (verdict.phase, verdict.exit_code) == (RunPhase.PAUSED, 4)
-    assert verdict.reason.startswith("the strategy failed: KeyError: 'gone' (")
+    assert verdict.reason.startswith(f"the strategy failed: {type(error).__name__}: {error} (")
     assert search.drive(HillClimb()).phase is RunPhase.FINISHED
 
 

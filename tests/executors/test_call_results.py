@@ -121,6 +121,12 @@ def test_what_json_has_a_form_for_comes_back(desk: Desk, text: str, expected: ob
         ("['\\ud800']", "text with half of a surrogate pair cannot be stored as JSON: at result[0]"),
         ("{'\\udcff': 1}", "text with half of a surrogate pair cannot be stored as JSON: at a key of result"),
         ("contains_itself()", "what contains itself cannot be stored as JSON: at result['x'][1]['again']"),
+        ("[{1: 'a', '1': 'b'}]", "two keys of its result are '1' as JSON, and one of them would be lost"),
+        (
+            "{True: 0, 'x': {'true': 1, True: 2}}",
+            "two keys of its result are 'true' as JSON, and one of them would be lost",
+        ),
+        ("10**5000", "a whole number with thousands of digits cannot be stored as JSON: at result"),
         ("deep(101)", "its result is nested more than 100 levels deep"),
         ("{'a': (1, [{'b': deep(97)}])}", "its result is nested more than 100 levels deep"),
         ("deep(988)", "its result is nested more than 100 levels deep"),

@@ -11,6 +11,7 @@ from budwood.errors import WorkspaceError
 from budwood.testing.workspaces import bytes_in, git
 from budwood.workspaces import Clone, Pool, Repository, find_repository
 from budwood.workspaces.escape import escape, unescape
+from budwood.workspaces.packing import WORTH_PACKING
 
 REF = "refs/budwood/r/1"
 
@@ -161,3 +162,17 @@ def test_files_of_line_ends_alone_are_seen_to_have_changed(
 def test_names_that_git_refuses_come_back(path: bytes) -> None:
     assert unescape(escape(path)) == path
     assert not any(part.lower() == b".git" for part in escape(path).split(b"/"))
+
+
+def test_many_new_files_are_kept_as_few_are(pool: Pool, base: str, repository: Repository, tmp_path: Path) -> None:
+    made = pool.hand_out("r/1", base)
+    (made.path / "ignored").mkdir()
+    for number in range(WORTH_PACKING + 50):
+        (made.path / "ignored" / f"file{number}").write_bytes(b"done\nblob\ndata 3\n%d\r\n" % number)
+    (made.path / "ignored" / "link").symlink_to("file1")
+    before = len(list(repository.objects.glob("pack/*.pack")))
+    kept = pool.keep("r/1", REF, message="m")
+    assert len(list(repository.objects.glob("pack/*.pack"))) == before + 1
+    left = bytes_in(made.path)
+    pool.restore(kept.commit, tmp_path / "back")
+    assert bytes_in(tmp_path / "back") == left

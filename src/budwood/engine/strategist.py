@@ -90,11 +90,15 @@ class Strategist:
         """Keep what the strategy raises: it pauses the run, and nothing that was done is lost."""
         try:
             yield
-        except Exception as error:
+        # sys.exit in a strategy must not become the exit code of a run that has not ended.
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
             self._problem = self._problem or f"the strategy failed: {_explain(error)}"
 
     def _answer(self, state: RunState, number: int) -> list[Event]:
-        answer = self._strategy.ask(number, random_of(state.settings.seed, number))
+        answer: object = self._strategy.ask(number, random_of(state.settings.seed, number))
+        if not isinstance(answer, Iterable):
+            what = f"{type(self._strategy).__name__}.ask({number}) returned {answer!r:.80}, and no list of tasks"
+            raise UsageError(what, hint="return [task, …]; an empty list ends the search")
         limit = state.settings.max_tasks
         tasks = tuple(islice(answer, limit - len(state.tasks) + 1))
         if not tasks:
@@ -197,7 +201,7 @@ def _refuse_unfit(state: RunState, tasks: Sequence[TaskSpec], *, lanes: Sequence
     build([*stood_on, *tasks], lanes)
 
 
-def _explain(error: Exception) -> str:
+def _explain(error: BaseException) -> str:
     """Say what the strategy raised, and where in it."""
     if isinstance(error, BudwoodError):
         return error.message

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from budwood.workspaces.escape import escape, unescape
 from budwood.workspaces.git import Git, GitFailed, listed
+from budwood.workspaces.packing import WORTH_PACKING, pack
 from budwood.workspaces.survey import Survey, make_readable
 
 INDEX = "kept-index"
@@ -52,6 +53,8 @@ class Whole:
         if gone:  # by force: where the directory was that held it, there may be a link by now
             git.run("update-index", "-z", "--force-remove", "--stdin", stdin=listed(gone))
         wanted = [path for path in news.new if path not in without]
+        if len(wanted) >= WORTH_PACKING:
+            pack(git, tree, wanted)
         try:
             git.run(*_ADD, stdin=listed(wanted))
         except GitFailed:

@@ -144,8 +144,8 @@ def _plain_flaw(value: object, place: str) -> str | None:
         _encode(value).encode()
     except UnicodeEncodeError:
         return f"text with half of a surrogate pair cannot be stored as JSON: at {_cut(place)}"
-    except ValueError as error:  # nan, infinity, a number with thousands of digits
-        words = str(error).split(";")[0] if isinstance(value, int) else _shown(value)
+    except ValueError:  # nan, infinity, a number with thousands of digits
+        words = "a whole number with thousands of digits" if isinstance(value, int) else _shown(value)
         return f"{words} cannot be stored as JSON: at {_cut(place)}"
     return None
 
@@ -197,18 +197,38 @@ def encode_result(value: object) -> bytes:
     """Write a result as JSON; what cannot be written, or is too large to be kept, is a `result` failure."""
     try:
         encoded = _encode(value).encode()
+        clash = _clash(value)
         is_small = len(encoded) <= RESULT_BYTES
         # Most results have too few brackets to be nested so deeply, and counting those costs next to nothing.
         may_be_deep = is_small and encoded.count(b"[") + encoded.count(b"{") > RESULT_LEVELS
         is_deep = may_be_deep and _is_deep(value)
     except BaseException as error:  # the methods of a subclass of dict may raise anything
         raise Failure("result", _unstorable(value, error)) from None
+    if clash is not None:
+        raise Failure("result", f"two keys of its result are {clash!r} as JSON, and one of them would be lost")
     if not is_small:
         size = f"{len(encoded) / 1e6:.1f} MB of JSON"
         raise Failure("result", f"its result is {size}; the limit is 4 MiB: write it to a file and return its path")
     if is_deep:
         raise Failure("result", _TOO_DEEP)
     return encoded
+
+
+def _clash(value: object) -> str | None:
+    """Find a key that is in a dict twice when it is text: JSON has no others."""
+    waiting = [value] if isinstance(value, (dict, list, tuple)) else []
+    while waiting:
+        each: Any = waiting.pop()
+        if isinstance(each, dict):
+            seen: set[str] = set()
+            for key in each if any(type(key) is not str for key in each) else ():
+                text = key if isinstance(key, str) else _encode(key)
+                if text in seen:
+                    return text
+                seen.add(text)
+            each = each.values()
+        waiting += [item for item in each if isinstance(item, (dict, list, tuple))]
+    return None
 
 
 def _is_deep(value: object) -> bool:
