@@ -189,6 +189,21 @@ def test_a_module_that_only_pythonpath_finds_is_refused_unless_that_is_handed_on
     assert run.result("here") == "here"
 
 
+@pytest.mark.parametrize("module", ["faraway", "pack.faraway"])
+def test_a_program_run_as_a_module_that_only_pythonpath_finds_is_refused_too(
+    world: World, tmp_path: Path, module: str
+) -> None:
+    path = tmp_path / "library" / f"{module.replace('.', '/')}.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("import budwood\n\ndef here():\n    return 1\n\nbudwood.start([budwood.call(here)]).wait()\n")
+    command = [sys.executable, "-m", module]
+    env = {**world.env, "PYTHONPATH": str(tmp_path / "library")}
+    said = subprocess.run(command, cwd=world.root, env=env, capture_output=True, text=True, check=False, timeout=60)
+    assert said.returncode == 1
+    assert f"{module} is in {tmp_path / 'library'}" in said.stderr
+    assert "env_pass" in said.stderr
+
+
 def test_modules_that_are_installed_or_unknown_here_are_left_to_the_worker(tmp_path: Path) -> None:
     complete = Importable(tmp_path).complete
     for name in ("json:dumps", "budwood.api.calls:task", "not_here:work", "sys:exit"):

@@ -235,3 +235,40 @@ def test_an_async_callback_whose_loop_is_gone_does_not_hold_up_the_run(world: Wo
     with pytest.warns(RuntimeWarning, match="on_event failed at event"):
         run = rest()
     assert run.callback_error is not None
+
+
+def test_a_wait_that_blocks_the_loop_of_an_async_callback_warns_of_what_was_not_heard(world: World) -> None:
+    heard: list[int] = []
+
+    async def hear(event: Event) -> None:
+        heard.append(event.number)
+
+    async def main() -> budwood.Run:
+        run = budwood.start(quick("a"), name="night", on_event=hear)
+        with pytest.warns(RuntimeWarning) as warned:
+            assert run.wait().exit_code == 0
+        assert heard == []
+        number = len(list(run.events()))
+        assert [str(each.message) for each in warned] == [
+            f"on_event has not heard of {number} events while run.wait() blocks the event loop that it is awaited in: "
+            "use `await run`; run.events() has all of them"
+        ]
+        await run
+        return run
+
+    run = asyncio.run(main())
+    assert heard == [event.number for event in run.events()]
+
+
+def test_a_plain_callback_is_heard_out_by_a_wait_that_blocks_the_loop(world: World) -> None:
+    heard: list[int] = []
+
+    def hear(event: Event) -> None:
+        time.sleep(0.01)  # so that it is behind when the run ends
+        heard.append(event.number)
+
+    async def main() -> budwood.Run:
+        return done(quick(*"abc"), hear)
+
+    run = asyncio.run(main())
+    assert heard == [event.number for event in run.events()]

@@ -1,6 +1,7 @@
 """What a program sees of a run, and what it may ask of it."""
 
 import os
+from typing import Any
 
 import pytest
 from tests.api.world import World, held
@@ -144,6 +145,16 @@ def test_the_graph_is_drawn_whole_by_lane_and_by_batch(world: World) -> None:
         graph.to_mermaid(batch=4)
 
 
+@pytest.mark.parametrize("given", [{"batch": "1"}, {"batch": 1.0}, {"batch": True}])
+def test_a_batch_is_a_number(given: dict[str, Any]) -> None:
+    graph = budwood.Graph([budwood.command("true", id="a")])
+    for draw in (graph.to_mermaid, graph.to_ascii):
+        with pytest.raises(UsageError, match=r"batch is .*; it takes a whole number"):
+            draw(**given)
+    with pytest.raises(UsageError, match="width is '80'"):
+        graph.to_ascii(width="80")  # type: ignore[arg-type]
+
+
 def test_a_graph_can_be_drawn_before_anything_runs() -> None:
     tasks = [budwood.command("true", id="a"), budwood.command("true", id="b", after=["a"])]
     assert budwood.Graph(tasks).batches == [["a"], ["b"]]
@@ -168,6 +179,15 @@ def test_events_are_numbered_and_have_the_public_shape(world: World) -> None:
     assert queued.run is run
     assert len(set(events) | set(run.events())) == len(events)
     assert str(queued).startswith(f"<event {queued.number} of night: attempt_queued task='first'")
+
+
+@pytest.mark.parametrize("after", [-1, 2**63, "1", 1.0, True, None])
+def test_events_come_behind_a_number(world: World, after: Any) -> None:
+    run = done(world)
+    for events in (run.events, run.follow):
+        with pytest.raises(UsageError, match=rf"after is {after!r}; it takes the number of an event"):
+            events(after=after)
+    assert list(run.events(after=2**63 - 1)) == []
 
 
 def test_follow_gives_every_event_and_ends_when_the_run_rests(world: World) -> None:
@@ -224,6 +244,14 @@ def test_a_run_that_nobody_drives_can_be_paused_cancelled_and_retried(world: Wor
     assert run.retry() == "tasks wanted again: 2"
     assert run.is_driven
     assert run.wait().exit_code == 0
+
+
+def test_a_run_that_has_ended_can_be_stopped_and_stays_as_it_is(world: World) -> None:
+    run = done(world)
+    for ended in (run, budwood.open_run("night")):
+        ended.stop()
+        ended.stop(now=True)
+    assert run.state == "finished"
 
 
 def test_one_task_is_cancelled_while_the_rest_goes_on(world: World) -> None:

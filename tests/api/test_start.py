@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from tests.api.world import World, held
@@ -163,6 +164,29 @@ def test_what_is_no_task_is_refused_and_so_are_no_tasks_at_all(world: World) -> 
         budwood.start()
 
 
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"what": budwood.command("true", id="a")}, r"was given the task 'a'; it takes .* a list of tasks"),
+        ({"what": 3}, r"was given 3; it takes a plan file's path, or a list of tasks"),
+        ({"strategy": 3}, "strategy is 3; it takes an object of a budwood.Strategy"),
+        ({"strategy": Strategy}, "strategy is the class Strategy; it takes an object"),
+        ({"what": [budwood.command("true")], "on_event": 3}, "on_event is 3; it takes a function"),
+    ],
+)
+def test_what_start_does_not_take_is_refused_with_what_it_takes(world: World, given: dict[str, Any], why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        budwood.start(**given)
+    assert not world.has_store
+
+
+def test_what_resume_does_not_take_is_refused_with_what_it_takes(world: World) -> None:
+    with pytest.raises(UsageError, match="strategy is 3"):
+        budwood.resume(strategy=3)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="on_event is 3"):
+        budwood.resume(on_event=3)  # type: ignore[arg-type]
+
+
 def test_two_tasks_of_one_id_are_refused(world: World) -> None:
     with pytest.raises(PlanError, match="two tasks 'true'") as caught:
         budwood.start([budwood.command("true"), budwood.command("true")])
@@ -245,6 +269,36 @@ def test_a_run_is_opened_by_name_id_prefix_or_as_the_newest(world: World) -> Non
     with pytest.raises(NoSuchId, match="no run 'nigth'") as caught:
         budwood.open_run("nigth")
     assert caught.value.hint == "did you mean night?"
+
+
+def test_a_run_is_opened_and_resumed_by_the_name_that_it_was_started_with(world: World) -> None:
+    names = ("ä", "A", "a", "a/b", "a-b", "My Run", "a-2")
+    for name in names:
+        budwood.start([quick(f"of-{name}")], name=name).wait()
+    for opened in (budwood.open_run, budwood.resume):
+        assert [[each.id for each in opened(name).tasks()] for name in names] == [[f"of-{name}"] for name in names]
+    assert budwood.open_run("my-run").id == budwood.open_run("My Run").id
+    assert budwood.start([quick("of-a")], name="a").id == budwood.open_run("a").id
+    newest = budwood.start([quick("of-a")], name="a", again=True)
+    newest.wait()
+    assert budwood.open_run("a").id == newest.id
+
+
+def test_a_name_is_looked_for_in_its_own_project_first(world: World, tmp_path: Path) -> None:
+    store, other = tmp_path / "shared.db", tmp_path / "other"
+    other.mkdir()
+    for root in (world.root, other):
+        run = budwood.start([quick("a")], name="night", store=store, directory=root)
+        run.wait()
+        assert budwood.open_run("night", store=store, directory=root).id == run.id
+        assert budwood.resume("night", store=store, directory=root).id == run.id
+
+
+def test_last_is_the_newest_run_whatever_another_was_called(world: World) -> None:
+    budwood.start([quick("a")], name="last").wait()
+    newest = budwood.start([quick("a")], name="day")
+    newest.wait()
+    assert {budwood.open_run().id, budwood.open_run("last").id} == {newest.id}
 
 
 def test_without_a_store_there_is_nothing_to_open_and_none_is_made(world: World) -> None:
@@ -431,6 +485,45 @@ def test_a_strategys_run_goes_on_with_a_new_object_as_it_was_made(world: World) 
     assert again.wait().counts["done"] == 3
     assert [told.task.id for told in new.told] == ["step-0", "step-1", "step-2"]
     assert world.lines("began-step-0") == ["1"]
+
+
+def test_a_finished_run_keeps_its_strategy_options_and_seed(world: World) -> None:
+    first = budwood.start(strategy=Count(1), name="climb", seed=5)
+    first.wait()
+    changed: list[tuple[dict[str, Any], str]] = [
+        ({"strategy": Count(2), "seed": 5}, "keeps its strategy"),
+        ({"strategy": Vague(1), "seed": 5}, "keeps its strategy"),
+        ({"what": [quick("step-0")], "seed": 5}, "keeps its strategy"),
+        ({"what": [quick("other")], "seed": 5}, "keeps its strategy"),
+        ({"strategy": Count(1), "seed": 6}, "has seed 5; a run keeps its seed"),
+        ({"strategy": Count(1), "seed": 5, "window": 3}, "keeps its window"),
+    ]
+    for given, why in changed:
+        with pytest.raises(UsageError, match=why) as caught:
+            budwood.start(name="climb", **given)
+        assert caught.value.hint == "again=True makes a new run"
+    same = budwood.start(strategy=Count(1), name="climb", seed=5)
+    assert (same.id, same.is_driven, same.wait().exit_code) == (first.id, False, 0)
+    assert budwood.start(strategy=Count(2), name="climb", again=True).wait().counts["done"] == 2
+
+
+def test_a_finished_run_of_tasks_keeps_having_none_but_them_and_its_seed(world: World) -> None:
+    budwood.start([quick("a")], name="night").wait()
+    with pytest.raises(UsageError, match="keeps its strategy"):
+        budwood.start(strategy=Count(1), name="night")
+    with pytest.raises(UsageError, match="keeps its seed"):
+        budwood.start([quick("a")], name="night", seed=6)
+    assert budwood.start([quick("a")], name="night", slots=3).wait().exit_code == 0
+
+
+def test_a_run_that_was_left_says_in_python_how_to_make_another(world: World) -> None:
+    run = budwood.start(strategy=Count(1, command=HELD), name="climb")
+    world.wait_began("step-0")
+    run.stop(now=True)
+    run.wait()
+    with pytest.raises(UsageError, match="keeps its strategy") as caught:
+        budwood.start(strategy=Count(2, command=HELD), name="climb")
+    assert caught.value.hint == "again=True makes a new run"
 
 
 def test_a_strategys_run_goes_on_by_its_name_alone(world: World) -> None:

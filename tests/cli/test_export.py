@@ -253,3 +253,10 @@ def test_results_are_not_held_in_memory(tmp_path: Path) -> None:
     assert code == 0
     assert len(ran.stdout) > 120_000_000
     assert most_kb < 250_000
+
+
+@pytest.mark.parametrize("words", [("export", "night", "--csv", "-o"), ("store", "export", "night")])
+def test_a_file_that_cannot_be_made_is_named_as_it_was_asked_for(night: Told, words: tuple[str, ...]) -> None:
+    ran = call(*words, "/nonexistent/a.csv", cwd=night.root)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "error: /nonexistent/a.csv cannot be written: No such file or directory\n"

@@ -102,3 +102,10 @@ def test_the_version_is_told(tmp_path: Path) -> None:
     from budwood import __version__
 
     assert call("--version", cwd=tmp_path).out == f"budwood {__version__}\n"
+
+
+@pytest.mark.parametrize("group", ["plan", "store", "config"])
+def test_a_group_alone_shows_its_help(tmp_path: Path, group: str) -> None:
+    ran = call(group, cwd=tmp_path)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == call(group, "--help", cwd=tmp_path).out

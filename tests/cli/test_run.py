@@ -64,7 +64,7 @@ def test_a_plan_that_cannot_run_is_refused_before_anything_is_written(
 
 def test_a_missing_file_is_named(budwood: Budwood) -> None:
     said = budwood.call("run", "nowhere.toml", code=2)
-    assert "there is no file nowhere.toml" in said.err
+    assert said.err.startswith("error: there is no file nowhere.toml\n\nhint: check the path; ")
 
 
 def test_a_wrong_limit_is_refused_with_what_it_takes(budwood: Budwood) -> None:

@@ -161,7 +161,70 @@ class TestExportAndImport:
     def test_what_is_neither_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "x").write_text("hello\n")
         assert call("store", "import", "x", cwd=tmp_path).code == 2
-        assert call("store", "import", "nothing", cwd=tmp_path).code == 2
+        ran = call("store", "import", "nothing", cwd=tmp_path)
+        assert ran.code == 2
+        assert ran.err == (
+            f"error: {tmp_path / 'nothing'} cannot be read: No such file or directory\n\n"
+            "hint: give a file that budwood store export has written, or another store\n"
+        )
+
+    def test_a_path_that_is_right_from_the_project_is_suggested(self, over: Told) -> None:
+        inside = over.root / "inside"
+        inside.mkdir()
+        ran = call("store", "import", ".budwood/store.db", "--store", "new.db", cwd=inside)
+        assert ran.code == 2
+        assert ran.err == (
+            f"error: {inside / '.budwood/store.db'} cannot be read: No such file or directory\n\n"
+            f"hint: a relative path begins at the current directory: did you mean {store_file(over.root)}?\n"
+        )
+
+    def test_a_run_that_is_not_there_leaves_no_empty_store(self, over: Told, there: Path) -> None:
+        before = sorted(there.rglob("*"))
+        ran = call("store", "import", str(store_file(over.root)), "--run", "nope", "--store", "new.db", cwd=there)
+        assert ran.code == 2
+        assert sorted(there.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql+asyncpg://pw:s3cret@h/db",
+        "mysql://u:s3cret@h/db",
+        "postgresql//pw:s3cret@h/db",
+        "postgresql:/pw:s3cret@h/db",
+        "host=h password=s3cret dbname=d",
+    ],
+)
+class TestMisspeltAddresses:
+    def test_no_command_shows_the_password_or_makes_anything(self, tmp_path: Path, address: str) -> None:
+        (tmp_path / "plan.toml").write_text('[[task]]\nid = 1\nrun = "true"\n')
+        for words in (("ls",), ("run", "plan.toml"), ("run", "plan.toml", "--dry-run"), ("store", "verify")):
+            ran = call(*words, "--store", address, cwd=tmp_path)
+            assert (ran.code, ran.out) == (2, "")
+            assert "s3cret" not in ran.err
+            assert "postgresql://USER@HOST/DATABASE" in ran.err
+        assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+
+    def test_none_is_imported_from(self, tmp_path: Path, address: str) -> None:
+        ran = call("store", "import", address, cwd=tmp_path)
+        assert (ran.code, ran.out) == (2, "")
+        assert "s3cret" not in ran.err
+        assert list(tmp_path.iterdir()) == []
+
+    def test_one_in_the_settings_is_not_shown(self, tmp_path: Path, address: str) -> None:
+        (tmp_path / "budwood.toml").write_text(f'[machine]\nstore = "{address}"\n')
+        for words in (("config", "show"), ("config", "show", "--json"), ("doctor",), ()):
+            ran = call(*words, cwd=tmp_path)
+            assert "s3cret" not in ran.out + ran.err
+            assert "postgresql://USER@HOST/DATABASE" in ran.out + ran.err
+
+
+@pytest.mark.parametrize("name", ["a:b.db", "me@home.db", "inside/store.db"])
+def test_a_store_may_have_any_name_that_is_no_address(over: Told, name: str) -> None:
+    (over.root / "inside").mkdir()
+    assert call("store", "import", str(store_file(over.root)), "--store", name, cwd=over.root).code == 0
+    assert "night" in call("ls", "--store", name, cwd=over.root).out
+    assert (over.root / name).is_file()
 
 
 @pytest.mark.parametrize("command", READERS, ids=" ".join)

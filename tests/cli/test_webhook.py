@@ -80,6 +80,14 @@ def test_a_malformed_address_is_refused_before_anything_begins(budwood: Budwood,
     assert not budwood.has_store
 
 
+def test_the_password_of_an_address_that_is_refused_is_not_shown(budwood: Budwood) -> None:
+    address = "http://me:s3cret@host/"
+    budwood.plan(task("a"))
+    assert "s3cret" not in call(budwood, "run", "plan.toml", "--notify", address, code=2).err
+    budwood.plan(f'[run]\nnotify = "{address}"\n', task("a"))
+    assert "s3cret" not in call(budwood, "run", "plan.toml", code=2).err
+
+
 def test_a_run_is_over_while_the_receiver_still_thinks_about_its_first_request(budwood: Budwood) -> None:
     budwood.plan(*(task(f"t{n}") for n in range(20)))
 

@@ -137,3 +137,25 @@ def test_what_is_secret_goes_through_a_proxy_unread(monkeypatch: pytest.MonkeyPa
             serving.join()
     assert [line.split()[:2] for line in _Tunnel.asked] == [["CONNECT", f"127.0.0.1:{receiver.server_port}"]]
     assert receiver.got[0].body == b'{"a":1}'
+
+
+class _Hostile(StreamRequestHandler):
+    """Answers with what a terminal would obey."""
+
+    def handle(self) -> None:
+        self.connection.recv(65536)
+        self.wfile.write(b"\x1b]0;pwned\x07\0\x9b2J\r\n\r\n")
+
+
+def test_what_is_not_http_can_do_nothing_to_a_terminal() -> None:
+    with ThreadingTCPServer(("127.0.0.1", 0), _Hostile) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            answer = send(f"http://127.0.0.1:{server.server_address[1]}/")
+        finally:
+            server.shutdown()
+            thread.join()
+    assert answer.status == 0
+    assert "pwned" in answer.said
+    assert answer.said.isprintable()

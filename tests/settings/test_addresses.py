@@ -62,3 +62,20 @@ def test_people_do_not_see_what_may_be_a_token() -> None:
     assert shown("https://hooks.example:1/a?token=c#d") == "https://hooks.example:1/a"
     assert shown("https://user:word@hooks.example/") == "https://hooks.example/"
     assert shown("http://[::1/") == "a malformed address"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["http://me:s3cret@h/", "http://me:s3/cret@h/", "http://me:s3?cret@h/", "http://me:s3#cret@h/", "ftp://h/?s3cret"],
+)
+def test_an_address_that_is_refused_is_quoted_without_its_secrets(address: str) -> None:
+    assert not can_be_posted_to(address)
+    said = kinds.COMMAND_OR_ADDRESS.quote(address)
+    assert "s3" not in said
+    assert "cret" not in said
+
+
+def test_anything_else_that_is_refused_is_quoted_as_it_is() -> None:
+    assert kinds.COMMAND_OR_ADDRESS.quote("htps://host/x") == "'htps://host/x'"
+    assert kinds.COMMAND_OR_ADDRESS.quote("http://host:port/") == "'http://host:port/'"
+    assert kinds.COMMAND_OR_ADDRESS.quote(7) == "7"

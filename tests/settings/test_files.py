@@ -76,3 +76,7 @@ def test_a_file_that_is_not_there_is_named_with_the_nearest(tmp_path: Path) -> N
 
 def test_a_directory_is_no_file(tmp_path: Path) -> None:
     assert "is a directory" in refusal(tmp_path).message
+
+
+def test_a_file_that_is_not_there_and_like_none_that_is_comes_with_a_hint(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "nope.toml").hint == "check the path; a relative one begins at the current directory"

@@ -1,8 +1,13 @@
 """Addresses as they may be shown: whoever has the password finds the database, and nobody learns the password."""
 
+from contextlib import chdir
+from pathlib import Path
+
 import pytest
 
-from budwood.stores.address import is_postgres, shown
+from budwood.errors import UsageError
+from budwood.stores import is_there, open_store
+from budwood.stores.address import is_postgres, refuse_misspelt, shown
 
 
 @pytest.mark.parametrize(
@@ -39,3 +44,38 @@ def test_only_addresses_of_databases_are_such() -> None:
     assert is_postgres("postgresql://x")
     assert is_postgres("postgres://x")
     assert not any(map(is_postgres, ("", "postgresql", "store.db", "mysql://x", "sqlite:///x", " postgresql://x")))
+
+
+MISSPELT = (
+    "postgresql+asyncpg://pw:s3cret@h/db",
+    "mysql://u:s3cret@h/db",
+    "POSTGRESQL://u:s3cret@h/db",
+    " postgresql://u:s3cret@h/db",
+    "://u:s3cret@h/db",
+    "postgresql//pw:s3cret@h/db",
+    "postgres//pw:s3cret@h/db",
+    "postgresql:/pw:s3cret@h/db",
+    "postgresql:pw:s3cret@h/db",
+    "host=h password=s3cret dbname=d",
+    "password = s3cret",
+    "Host=h;Password=s3cret",
+    "h/db?password=s3cret",
+)
+
+
+@pytest.mark.parametrize("address", MISSPELT)
+def test_what_is_nearly_an_address_is_refused_and_not_quoted(address: str, tmp_path: Path) -> None:
+    with chdir(tmp_path):
+        for use in (refuse_misspelt, open_store, is_there):
+            with pytest.raises(UsageError) as caught:
+                use(address)
+            assert "s3cret" not in str(caught.value)
+            assert "postgresql://USER@HOST/DATABASE" in (caught.value.hint or "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["store.db", "a:b.db", "me@home.db", "postgres/store.db", "postgresql.db", "/a=b/password.db", "memory:"]
+)
+def test_a_path_is_no_address(path: str) -> None:
+    refuse_misspelt(path)

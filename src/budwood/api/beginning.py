@@ -31,7 +31,7 @@ from budwood.errors import LeaseHeld, PlanError, UsageError
 from budwood.executors.local import find_binary
 from budwood.plans import Plan, task_defaults
 from budwood.project.asking import Asked, ask, refuse_moved, refuse_unbegun
-from budwood.project.find import find_run
+from budwood.project.find import find_run, newest_of
 from budwood.project.place import Project, project_of, this_machine
 from budwood.project.planned import Planned, fresh_run_id, make_planned, read_planned
 from budwood.project.resuming import go_on_with
@@ -63,6 +63,7 @@ def start(
     it; without one each start makes a new run. What is over is not run again, unless `again`.
     """
     _refuse_importing()
+    given.refuse_unfit(strategy=strategy, on_event=on_event)
     flags = {**given.flags_of(settings, of="budwood.start()"), "name": name, "store": _text(store)}
     if isinstance(what, str | os.PathLike):
         _refuse_beside_file(strategy, lanes)
@@ -78,10 +79,13 @@ def start(
         claim = opened.claim(fresh_run_id(), name=planned.name, source=planned.source, fresh=again)
         _make_way(claim.run)
         run, inside = _opened(opened, run=claim.run, name=claim.name, on_event=on_event)
-        if not claim.created and planned.end_of(opened, claim.run) is not None:
+        opening = _hinting(planned.opening(run=claim.run, name=claim.name))
+        over = None if claim.created else planned.end_of(opened, claim.run)
+        if over is not None:
+            for _ in opening(over):  # nothing is to be driven, but what a run keeps it keeps at its end, too
+                pass
             opened.close()
             return run
-        opening = planned.opening(run=claim.run, name=claim.name)
     except BaseException:
         opened.close()
         raise
@@ -113,12 +117,13 @@ def resume(
     A strategy that was given as an object is made again from its class, or handed in again as a new object.
     """
     _refuse_importing()
+    given.refuse_unfit(strategy=strategy, on_event=on_event)
     here = given.project_at(directory)
     changes = given.changes_of(settings, here)
     resolved = here.resolve(flags={"store": _text(store)})
     opened = here.open_store(resolved, create=False)
     try:
-        row = find_run(opened, name)
+        row = _meant(opened, name, here)
         refuse_moved(opened, row)
         _make_way(row.id)
         refuse_unbegun(Asked(opened, row, resolved))
@@ -160,10 +165,10 @@ def go_on_again(run: Run, inside: Inside) -> None:
 
 
 def open_run(name: str = LAST, *, store: Place | None = None, directory: Place | None = None) -> Run:
-    """Open a run to look at, by name, id or the beginning of one of them; without a name, the newest."""
+    """Open a run to look at, by the name it was started with, its name, id or a beginning; without one, the newest."""
     project = given.project_at(directory)
     with project.open_store(project.resolve(flags={"store": _text(store)}), create=False) as opened:
-        row = find_run(opened, name)
+        row = _meant(opened, name, project)
         return _opened(opened, run=row.id, name=row.name)[0]
 
 
@@ -172,6 +177,20 @@ def runs(*, store: Place | None = None, directory: Place | None = None) -> list[
     project = given.project_at(directory)
     with project.open_store(project.resolve(flags={"store": _text(store)}), create=False) as opened:
         return [_opened(opened, run=row.id, name=row.name)[0] for row in opened.runs()]
+
+
+# --- which run is meant ---
+
+
+def _source(name: str, project: Project) -> str:
+    """Say by what a run is known that was started with a name: as it was given, for its own may be another."""
+    return f"{name} in {project.root}"
+
+
+def _meant(store: Store, name: str, project: Project) -> RunRow:
+    """Find the run that a start with this name would go on with, else what the command line would find."""
+    known = None if name == LAST else newest_of(store, _source(name, project))
+    return known or find_run(store, name)
 
 
 # --- what is to be driven ---
@@ -186,7 +205,7 @@ def _planned(
     flags: dict[str, object],
 ) -> Planned:
     name, complete = flags["name"], given.completing(project, task_defaults(project.resolve(flags=flags)))
-    source = f"{name} in {project.root}" if name else ""
+    source = _source(str(name), project) if name else ""
     if strategy is None:
         tasks = given.tasks_of(what or (), complete)
         if not tasks:
@@ -202,6 +221,20 @@ def _planned(
     named = {**flags, **given.flags_of_strategy(strategy, project.root)}
     leads = Completing(strategy, complete)
     return make_planned(empty, project, flags=named, source=source, strategy=leads)
+
+
+def _hinting(opening: Opening) -> Opening:
+    """Let what a run that has begun refuses to change be answered in Python's words, not the command line's."""
+
+    def hinting(state: RunState) -> Iterator[Fact]:
+        try:
+            yield from opening(state)
+        except UsageError as error:
+            if state.number:
+                error.hint = "again=True makes a new run"
+            raise
+
+    return hinting
 
 
 def _refuse_beside_file(strategy: object, lanes: Sequence[LaneSpec]) -> None:

@@ -13,15 +13,21 @@ from budwood._core.events import Recorded
 from budwood.api.event import Event
 from budwood.api.inside import Inside
 from budwood.api.look import LOOK_EVERY_S, PAGE
+from budwood.errors import UsageError
 
 if TYPE_CHECKING:
     from budwood.api.run import Run
+
+_NUMBERS = range(2**63)
+"""What a store can be asked for."""
 
 
 class Events:
     """The events behind a number, oldest first."""
 
     def __init__(self, run: "Run", inside: Inside, *, after: int, follow: bool) -> None:
+        if type(after) is not int or after not in _NUMBERS:
+            raise UsageError(f"after is {after!r}; it takes the number of an event, or 0 for all of them")
         self._run = run
         self._inside = inside
         self._after = after

@@ -56,6 +56,19 @@ def flags_of(settings: RunKeys, *, of: str) -> dict[str, object]:
     return flags
 
 
+def refuse_unfit(*, strategy: object, on_event: object) -> None:
+    """Refuse what is no strategy, and what cannot be called."""
+    if isinstance(strategy, type):
+        raise UsageError(
+            f"strategy is the class {strategy.__name__}; it takes an object of one",
+            hint=f"make one: strategy={strategy.__name__}(…)",
+        )
+    if strategy is not None and not isinstance(strategy, Strategy | str):
+        raise UsageError(f'strategy is {strategy!r}; it takes an object of a budwood.Strategy, or "module:Class"')
+    if on_event is not None and not callable(on_event):
+        raise UsageError(f"on_event is {on_event!r}; it takes a function that is called with each event")
+
+
 def changes_of(settings: RunKeys, project: Project) -> dict[str, object]:
     """Turn settings for a run that goes on into the fields of RunSettings that change."""
     flags = flags_of(settings, of="budwood.resume()")
@@ -84,8 +97,14 @@ def completing(project: Project, defaults: Mapping[str, object]) -> Callable[[Ta
     return Importable(project.root, defaults).complete
 
 
-def tasks_of(given: Iterable[object], complete: Callable[[TaskSpec], TaskSpec]) -> tuple[TaskSpec, ...]:
+def tasks_of(given: object, complete: Callable[[TaskSpec], TaskSpec]) -> tuple[TaskSpec, ...]:
     """Check that these are tasks, each with an id of its own, and complete them."""
+    if not isinstance(given, Iterable):
+        what = f"the task {given.id!r}" if isinstance(given, TaskSpec) else f"{given!r}"
+        raise UsageError(
+            f"budwood.start() was given {what}; it takes a plan file's path, or a list of tasks",
+            hint="budwood.start([…]) starts tasks, a single one too; budwood.start(strategy=…) a strategy",
+        )
     tasks: dict[str, TaskSpec] = {}
     for task in given:
         if not isinstance(task, TaskSpec):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from budwood._core.graph import batches, build, critical_path
 from budwood._core.model import LaneSpec, TaskId, TaskSpec
+from budwood.errors import UsageError
 from budwood.plans import Plan
 from budwood.plans import to_ascii as draw_ascii
 from budwood.plans import to_mermaid as draw_mermaid
@@ -37,8 +38,16 @@ class Graph:
 
     def to_mermaid(self, *, lane: TaskId | None = None, batch: int | None = None) -> str:
         """Draw a Mermaid flowchart, of all or of one lane or batch; batches count from 1."""
+        _refuse_no_number(batch=batch)
         return draw_mermaid(self._graph, self._plan, lane=lane, batch=batch)
 
     def to_ascii(self, *, lane: TaskId | None = None, batch: int | None = None, width: int = WIDTH) -> str:
         """Write the batches as text, and after each task what it waits for."""
+        _refuse_no_number(batch=batch, width=width)
         return draw_ascii(self._graph, self._plan, lane=lane, batch=batch, width=width)
+
+
+def _refuse_no_number(**given: object) -> None:
+    for name, value in given.items():
+        if value is not None and type(value) is not int:
+            raise UsageError(f"{name} is {value!r}; it takes a whole number")

@@ -54,6 +54,8 @@ class Hearing:
         self._held: deque[Sequence[Recorded]] = deque()
         self._size = self._last = 0
         self._behind = self._over = False
+        self._in_loop = False
+        """Whether the callback is being awaited in the program's event loop."""
 
     def begin(self) -> None:
         """Begin to listen."""
@@ -74,13 +76,13 @@ class Hearing:
             if not self._behind:
                 self._held.append(events)
                 self._size += len(events)
-            self._news.notify()
+            self._news.notify_all()
 
     def finish(self) -> None:
         """Say that no more events come."""
         with self._news:
             self._over = True
-            self._news.notify()
+            self._news.notify_all()
 
     # --- who waits for it ---
 
@@ -90,12 +92,22 @@ class Hearing:
         with self._news:
             return self._last - self._heard
 
-    def is_waited_for_by(self, thread: threading.Thread) -> bool:
-        """Say whether a thread that waits here would wait for itself: it is in the callback, or runs its loop."""
+    def is_called_in(self, thread: threading.Thread) -> bool:
+        """Say whether a thread is the one that calls the callback: if it waited here, it would wait for itself."""
+        return thread is self._thread
+
+    def is_held_up_here(self) -> bool:
+        """Say whether the callback is being awaited in this thread's event loop, which whoever waits here blocks."""
         try:
-            return thread is self._thread or (self._loop is not None and self._loop is asyncio.get_running_loop())
+            return self._in_loop and self._loop is asyncio.get_running_loop()
         except RuntimeError:  # no loop runs in this thread
             return False
+
+    def catch_up(self, within_s: float) -> bool:
+        """Wait in this thread until everything was heard, or cannot be while it waits; say whether everything was."""
+        with self._news:
+            self._news.wait_for(lambda: self.done.is_set or self.is_held_up_here(), within_s)
+        return self.done.is_set
 
     # --- the thread of its own ---
 
@@ -118,6 +130,8 @@ class Hearing:
             if self._runner is not None:
                 self._runner.close()
             self.done.set()
+            with self._news:
+                self._news.notify_all()
 
     def _next(self) -> Iterable[Recorded] | int | None:
         """Wait for events; a number says that those up to it are to be read back, None that there are no more."""
@@ -163,13 +177,20 @@ class Hearing:
     def _finish_in(self, loop: asyncio.AbstractEventLoop, waiting: Coroutine[None, None, None]) -> None:
         try:
             future = asyncio.run_coroutine_threadsafe(waiting, loop)
+            self._note_in_loop(now=True)
             # What a loop had not begun when it was closed will never end, and nobody tells.
             while not wait_for([future], _LOOK_EVERY_S).done:
                 if loop.is_closed():
                     raise RuntimeError("the event loop that budwood.start() was called in is closed")
             future.result()
         finally:
+            self._note_in_loop(now=False)
             waiting.close()
+
+    def _note_in_loop(self, *, now: bool) -> None:
+        with self._news:
+            self._in_loop = now
+            self._news.notify_all()
 
     def _note(self, error: BaseException, what: str) -> None:
         if self.error is not None:

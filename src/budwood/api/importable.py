@@ -45,10 +45,13 @@ class Importable:
         return found
 
     def _find(self, module: str, *, has_path: bool) -> str:
+        top: ModuleType | None = None
         if module == MAIN:
-            return self._main()
+            module, top = self._main(), sys.modules[MAIN]
+            if top.__spec__ is None:
+                return module
         name = module.partition(".")[0]
-        top = sys.modules.get(name)
+        top = sys.modules.get(name, top)  # python -m name: that module is known as __main__ alone
         place = None if top is None else _place_of(top)
         if place is None or place == self._root:
             return module

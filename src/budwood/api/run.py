@@ -175,10 +175,12 @@ class Run:
         """Let this process's driver start nothing new and leave when what runs has ended; or leave at once.
 
         Commands that run then go on under their supervisors, and whoever drives the run next adopts them. Calls of
-        functions end with their driver, and are made again.
+        functions end with their driver, and are made again. Where nobody drives the run, there is nothing to stop.
         """
         driving = self._inside.at_work
         if driving is None:
+            if self._inside.rests():
+                return
             raise UsageError(f"run {self.name} is not driven by this object", hint="pause() works wherever it is")
         driving.stop(now="left by the program" if now else "")
 

@@ -18,6 +18,7 @@ CATCH_UP_S = 5.0
 """For so long, at its end, a run waits until on_event has heard of everything."""
 _AT_A_TIME_S = 1.0
 """For so long one look at another's run lasts; a thread that nobody waits for any more goes on for no longer."""
+_HELD_UP = "while run.wait() blocks the event loop that it is awaited in: use `await run`"
 
 
 def wait(inside: Inside, timeout_s: float | None) -> Verdict:
@@ -33,9 +34,8 @@ def wait(inside: Inside, timeout_s: float | None) -> Verdict:
         driving.stop()
         raise
     hearing = driving.hearing
-    if hearing is not None and not hearing.is_waited_for_by(current_thread()):
-        hearing.done.wait(CATCH_UP_S)
-        _warn_of_missing(hearing)
+    if hearing is not None and not hearing.is_called_in(current_thread()) and not hearing.catch_up(CATCH_UP_S):
+        _warn_of_missing(hearing, why=_HELD_UP if hearing.is_held_up_here() else _too_slow())
     return _outcome(driving)
 
 
@@ -48,9 +48,9 @@ async def rest(inside: Inside) -> Verdict:
             pass
         return verdict
     await driving.over.reached()
-    if driving.hearing is not None:
-        await driving.hearing.done.reached(CATCH_UP_S)
-        _warn_of_missing(driving.hearing)
+    hearing = driving.hearing
+    if hearing is not None and not await hearing.done.reached(CATCH_UP_S):
+        _warn_of_missing(hearing, why=_too_slow())
     return _outcome(driving)
 
 
@@ -76,10 +76,10 @@ def _outcome(driving: Driving) -> Verdict:
     return driving.verdict
 
 
-def _warn_of_missing(hearing: Hearing) -> None:
-    if not hearing.done.is_set:
-        warnings.warn(
-            f"on_event has not heard of {hearing.missing} events after {CATCH_UP_S:g} s; run.events() has all of them",
-            RuntimeWarning,
-            stacklevel=4,
-        )
+def _too_slow() -> str:
+    return f"after {CATCH_UP_S:g} s"
+
+
+def _warn_of_missing(hearing: Hearing, *, why: str) -> None:
+    text = f"on_event has not heard of {hearing.missing} events {why}; run.events() has all of them"
+    warnings.warn(text, RuntimeWarning, stacklevel=4)

@@ -164,6 +164,10 @@ def _tell_bug() -> int:
 
 def _tell_usage(error: click.UsageError) -> int:
     message = error.format_message()
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):  # a group alone: its message is its help
+        with suppress(OSError):
+            click.echo(message, err=True)
+        return 2
     if "\n\nhint: " not in message and error.ctx is not None:
         message += f"\n\nhint: {error.ctx.command_path} --help"
     return _tell(message, None, 2)

@@ -28,4 +28,6 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
         finally:
             draft.unlink(missing_ok=True)
     except OSError as error:
-        raise UsageError(f"{error.filename or file} cannot be written: {error.strerror}") from error
+        # The draft's name is ours: nobody asked for it.
+        named = file if error.filename in (None, str(draft)) else error.filename
+        raise UsageError(f"{named} cannot be written: {error.strerror}") from error

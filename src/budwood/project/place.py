@@ -18,7 +18,7 @@ from budwood.errors import SettingsError, UsageError
 from budwood.executors.local import LocalExecutor, RunPaths, Tokens, find_binary, make_runtime
 from budwood.plans import Plan
 from budwood.stores import Store, is_there, open_store
-from budwood.stores.address import is_postgres, shown
+from budwood.stores.address import is_postgres, refuse_misspelt, shown
 from budwood.stores.sqlite.faults import unwritable
 
 SETTINGS_FILE = "budwood.toml"
@@ -44,7 +44,7 @@ class Project:
         return self.state_dir / "runs" / run
 
     def resolve(self, *, flags: Mapping[str, object], plan: Plan | None = None) -> s.Resolved:
-        """Put all layers of settings on top of each other."""
+        """Put all layers of settings on top of each other; a store that can be none is refused here, before any use."""
         layers: list[s.Layer] = [(s.FLAG, flags), s.env_layer(self.environ)]
         if plan is not None:
             layers.append(plan.layer)
@@ -52,14 +52,16 @@ class Project:
         # Where many programs look for a database; a project that says where its store is has said so on purpose.
         address = self.environ.get(DATABASE_URL, "")
         layers.append((DATABASE_URL, {"store": address if is_postgres(address) else None}))
-        return s.resolve(layers)
+        resolved = s.resolve(layers)
+        refuse_misspelt(resolved.text("store") or "")
+        return resolved
 
     def store_place(self, resolved: s.Resolved) -> Path | str:
         """Say where the store that the settings name is, or will be; a relative path is one of the project's."""
         where = resolved.text("store")
         if where is None:
             return self.state_dir / "store.db"
-        return where if "://" in where or where == "memory:" else self.root / where
+        return where if is_postgres(where) or where == "memory:" else self.root / where
 
     def has_store(self, resolved: s.Resolved) -> bool:
         """Say whether the store is there; one in a directory that may not be entered is an error, not a missing one."""

@@ -51,6 +51,11 @@ def sign(secret: str, body: bytes, *, at_s: int) -> str:
     return f"t={at_s},v1={digest}"
 
 
+def printable(said: str) -> str:
+    """Write somebody else's words so that they can do nothing to a terminal."""
+    return "".join(char if char.isprintable() else "?" for char in said)
+
+
 class Post:
     """Posts to one address, one thing at a time."""
 
@@ -87,7 +92,9 @@ class Post:
                     response.read(_MOST_ANSWER_BYTES)
                 return answer
         except (OSError, HTTPException, ValueError) as error:
-            return Answer(status=0, said=f"no answer within {within_s:.2g} s" if self._expired else _why(error))
+            return Answer(
+                status=0, said=f"no answer within {within_s:.2g} s" if self._expired else printable(_why(error))
+            )
         finally:
             limit.cancel()
             self._socket = None
@@ -148,7 +155,7 @@ def _answer(response: HTTPResponse, *, now_s: float) -> Answer:
     retry_after = response.headers.get("Retry-After")
     return Answer(
         status=response.status,
-        said="".join(char if char.isprintable() else "?" for char in said),
+        said=printable(said),
         retry_after_s=None if retry_after is None else _seconds(retry_after.strip(), now_s=now_s),
     )
 

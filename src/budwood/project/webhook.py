@@ -158,7 +158,7 @@ class Webhook:
     # --- the thread of its own ---
 
     def _work(self) -> None:
-        from budwood.project.post import Post  # takes its time to load, and here nobody waits for it
+        from budwood.project.post import Post, printable  # takes its time to load, and here nobody waits for it
 
         try:
             self._post = Post(self._address, secret=self._secret)
@@ -172,7 +172,7 @@ class Webhook:
         except _Refused as refused:
             self._problem = str(refused)
         except Exception as error:  # a bug of ours must neither end the run nor look as if all had been delivered
-            self._problem = f"{type(error).__name__}: {error}"
+            self._problem = printable(f"{type(error).__name__}: {error}")
         finally:
             if self._store is not None:
                 self._store.close()

@@ -31,6 +31,8 @@ def shown(address: str) -> str:
     """Write an address for people and logs: what stands before its host or behind its path may be a secret."""
     try:
         parts = urlsplit(address)
+        if "@" in address:
+            parts.port  # noqa: B018  # raises if it is no number: then it may be the beginning of a password
     except ValueError:
         return "a malformed address"
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"

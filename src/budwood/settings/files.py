@@ -55,7 +55,10 @@ def read_bytes(path: Path, *, error: type[UsageError]) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        raise error(f"there is no file {path}", hint=did_you_mean(path.name, sorted(beside))) from None
+        hint = (
+            did_you_mean(path.name, sorted(beside)) or "check the path; a relative one begins at the current directory"
+        )
+        raise error(f"there is no file {path}", hint=hint) from None
     except IsADirectoryError:
         raise error(f"{path} is a directory, not a file") from None
     except OSError as problem:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from budwood._core.plain import is_plain
-from budwood.settings.addresses import can_be_posted_to, is_address
+from budwood.settings.addresses import can_be_posted_to, is_address, shown
 
 _MAX_INT = 2**63 - 1
 """JSON readers and databases hold no more."""
@@ -33,11 +33,12 @@ class Unfit(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value: `wants` completes the sentence "it takes …"."""
+    """A kind of value: `wants` completes the sentence "it takes …", and `quote` "it is …" of one that is refused."""
 
     wants: str
     read: Callable[[object], object]
     from_text: Callable[[str], object] = str
+    quote: Callable[[object], str] = repr
 
 
 def whole(low: int, *, high: int = _MAX_INT) -> Kind:
@@ -144,6 +145,10 @@ def _read_command_or_address(given: object) -> object:
     return given
 
 
+def _quote_command_or_address(given: object) -> str:
+    return repr(shown(given) if isinstance(given, str) and is_address(given) else given)
+
+
 def _read_flag(given: object) -> object:
     if not isinstance(given, bool):
         raise Unfit
@@ -234,6 +239,7 @@ SOME_TEXT = Kind("text that is not empty", _read_some_text)
 COMMAND_OR_ADDRESS = Kind(
     "a shell command, or a web address: http:// or https:// with a host, and no password in it",
     _read_command_or_address,
+    quote=_quote_command_or_address,
 )
 FLAG = Kind("true or false", _read_flag, _flag_from_text)
 DURATION = Kind('a duration above 0: "90s", "10m", "1h30m", or seconds as a number', seconds)

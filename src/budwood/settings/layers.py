@@ -82,7 +82,7 @@ def read_value(key: Key, raw: object, *, origin: str) -> object:
 
 def _unfit(key: Key, raw: object, *, origin: str) -> str:
     where = {FLAG: key.flag or key.name, ENVIRONMENT: key.env}.get(origin, f"{key.name} in [{key.table}] of {origin}")
-    return f"{where} is {raw!r}; it takes {key.kind.wants}"
+    return f"{where} is {key.kind.quote(raw)}; it takes {key.kind.wants}"
 
 
 def _origin(key: Key, origin: str) -> str:

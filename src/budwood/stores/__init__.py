@@ -5,8 +5,8 @@ Knows `_core`; must not know engine, executors or command line.
 
 from pathlib import Path
 
-from budwood.errors import MissingExtra, UsageError
-from budwood.stores.address import is_postgres, shown
+from budwood.errors import MissingExtra
+from budwood.stores.address import is_postgres, refuse_misspelt, shown
 from budwood.stores.base import Answer, Bell, Claim, Commit, Lease, LogEntry, Request, Store
 
 __all__ = ["Answer", "Bell", "Claim", "Commit", "Lease", "LogEntry", "Request", "Store", "is_there", "open_store"]
@@ -24,8 +24,7 @@ def open_store(where: str | Path, *, create: bool = True) -> Store:
         from budwood.stores.postgres import PostgresStore
 
         return PostgresStore(address, create=create)
-    if "://" in address:
-        raise UsageError(f"{address} is no store that budwood knows", hint="give a path, or postgresql://…")
+    refuse_misspelt(address)
     from budwood.stores.sqlite import SqliteStore
 
     return SqliteStore(Path(where), create=create)
@@ -39,7 +38,8 @@ def is_there(where: str | Path) -> bool:
         from budwood.stores.postgres import has_store
 
         return has_store(address)
-    return "://" in address or address == "memory:" or Path(where).exists()
+    refuse_misspelt(address)
+    return address == "memory:" or Path(where).exists()
 
 
 def _need_psycopg(address: str) -> None:

@@ -8,6 +8,7 @@ import click
 
 from budwood._core.model import OPEN_ATTEMPT
 from budwood._core.replay import fold_rows
+from budwood._core.rows import RunRow
 from budwood.cli.arguments import run_argument
 from budwood.cli.complete import RunName
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
@@ -18,7 +19,9 @@ from budwood.errors import LeaseHeld, UsageError
 from budwood.project.find import find_run
 from budwood.project.place import Project, find_project
 from budwood.project.words import counted
+from budwood.settings import Resolved
 from budwood.stores import Store, open_store
+from budwood.stores.address import is_postgres, refuse_misspelt
 from budwood.stores.transfer import export_run, import_run, move_run
 
 _SQLITE = b"SQLite format 3\0"
@@ -95,26 +98,36 @@ def import_(source: str, named: str | None, where: str | None) -> None:
     Example: budwood store import ../old/.budwood/store.db --run night
     """
     project = find_project()
-    from_store = _is_store(source)
+    from_store = _is_store(source, root=project.root)
     if named is not None and not from_store:
         raise UsageError("a file holds one run; --run is for stores", hint=f"budwood store import {source}")
-    with project.open_store(project.resolve(flags={"store": where}), create=True) as target:
-        if from_store:
-            _move(source, target, named, project=project)
-        else:
+    resolved = project.resolve(flags={"store": where})
+    if from_store:
+        _move(source, project, resolved, named=named)
+    else:
+        with project.open_store(resolved, create=True) as target:
             _take(source, target)
 
 
-def _is_store(source: str) -> bool:
+def _is_store(source: str, *, root: Path) -> bool:
     if source == "-":
         return False
-    if "://" in source:
+    if is_postgres(source):
         return True
+    refuse_misspelt(source)
     try:
         with Path(source).open("rb") as file:
             return file.read(len(_SQLITE)) == _SQLITE
     except OSError as error:
-        raise UsageError(f"{source} cannot be read: {error.strerror}") from error
+        path = Path(source).absolute()
+        raise UsageError(f"{path} cannot be read: {error.strerror}", hint=_other_source(path, root / source)) from error
+
+
+def _other_source(path: Path, of_project: Path) -> str:
+    """Say what may be meant; one who knows that --store begins at the project expects it of FILE, too."""
+    if path != of_project and of_project.is_file():
+        return f"a relative path begins at the current directory: did you mean {of_project}?"
+    return "give a file that budwood store export has written, or another store"
 
 
 def _take(source: str, target: Store) -> None:
@@ -132,23 +145,30 @@ def _take(source: str, target: Store) -> None:
         note(f"warning: {counted(running, 'attempt')} ran when it was exported; resumed here, they are started again")
 
 
-def _move(source: str, target: Store, named: str | None, *, project: Project) -> None:
-    with open_store(source if "://" in source else Path(source), create=False) as other:
+def _move(source: str, project: Project, resolved: Resolved, *, named: str | None) -> None:
+    with open_store(source, create=False) as other:
         runs = other.runs() if named is None else [find_run(other, named)]
         if not runs:
             note(f"there are no runs in {other.where}")
-        for row in runs:
-            running = _open_attempts(other, row.id)
-            if running and not project.run_dir(row.id).is_dir():
-                raise UsageError(
-                    f"{counted(running, 'attempt')} of run {row.name} may still run, out of reach from here",
-                    hint=f"in its own project: budwood resume {row.name}, then budwood pause {row.name}; then move it",
-                )
-            try:
-                claim = move_run(other, target, row.id, fold=fold_rows)
-            except LeaseHeld as held:
-                raise LeaseHeld(row.name, holder=held.holder) from held  # the store knows ids only
-            note(f"run {claim.name} moved here; {other.where} still shows it, but refuses to drive it")
+            return
+        # Made only now: a run that is not there leaves no empty store behind.
+        with project.open_store(resolved, create=True) as target:
+            for row in runs:
+                _move_run(other, target, row, project=project)
+
+
+def _move_run(other: Store, target: Store, row: RunRow, *, project: Project) -> None:
+    running = _open_attempts(other, row.id)
+    if running and not project.run_dir(row.id).is_dir():
+        raise UsageError(
+            f"{counted(running, 'attempt')} of run {row.name} may still run, out of reach from here",
+            hint=f"in its own project: budwood resume {row.name}, then budwood pause {row.name}; then move it",
+        )
+    try:
+        claim = move_run(other, target, row.id, fold=fold_rows)
+    except LeaseHeld as held:
+        raise LeaseHeld(row.name, holder=held.holder) from held  # the store knows ids only
+    note(f"run {claim.name} moved here; {other.where} still shows it, but refuses to drive it")
 
 
 def _open_attempts(store: Store, run: str) -> int:
