@@ -8,13 +8,13 @@ directories and git's patterns; must not know leases.
 import os
 import shutil
 from collections.abc import Iterable, Sequence
-from hashlib import file_digest
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from budwood.errors import UsageError, WorkspaceError
+from budwood.workspaces.fingerprint import content_of
 from budwood.workspaces.git import listed
 from budwood.workspaces.repository import Repository
 
@@ -43,27 +43,18 @@ def fit_out(repository: Repository, outfit: Outfit, tree: Path) -> Brought:
     files = brought_files(repository, outfit.bring)
     bring(repository.root, files, tree)
     link(repository.root, outfit.link, tree)
-    return Brought({path: _content(tree / path) for path in files}, outfit.link)
+    return Brought({path: content_of(tree / path) for path in files}, outfit.link)
 
 
 def untouched(brought: Brought, tree: Path) -> list[bytes]:
     """Name what lies in a workspace as it was brought: the user has it, and secrets are not to be kept elsewhere."""
-    same = [path for path, content in brought.files.items() if _content(tree / path) == content]
+    same = [path for path, content in brought.files.items() if content_of(tree / path) == content]
     return [os.fsencode(path) for path in (*same, *(path for path in brought.links if (tree / path).is_symlink()))]
 
 
 def read_brought(path: Path) -> Brought:
     """Read what was written down about a workspace."""
     return msgspec.json.decode(path.read_bytes(), type=Brought) if path.exists() else Brought()
-
-
-def _content(path: Path) -> str:
-    if path.is_symlink():
-        return f"-> {os.readlink(path)}"
-    if not path.is_file():
-        return ""
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
 
 
 def brought_files(repository: Repository, patterns: Sequence[str]) -> list[str]:

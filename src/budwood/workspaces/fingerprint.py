@@ -60,13 +60,14 @@ def _changed_files(git: Git, root: Path) -> Fingerprint:
     for entry in git.run(*words, cwd=root).split(b"\0"):
         if entry:
             state, path = entry[:2].decode(), os.fsdecode(entry[3:])
-            found[f"file {path}"] = state + _content(root / path)
+            found[f"file {path}"] = state + content_of(root / path)
     return found
 
 
-def _content(path: Path) -> str:
+def content_of(path: Path) -> str:
+    """Tell what a file or a link holds from everything else that it could; "none" where there is neither."""
     if path.is_symlink():
-        return _digest(os.fsencode(os.readlink(path)))
+        return f"-> {os.readlink(path)}"
     if not path.is_file():
         return "none"
     with path.open("rb") as file:

@@ -12,7 +12,7 @@ from budwood.errors import UsageError, WorkspaceError
 from budwood.workspaces.git import Git, GitFailed
 
 OLDEST = (2, 39)
-_CONVERTS = ("core.autocrlf", "core.eol", "core.excludesfile", "core.attributesfile", "core.filemode", "core.symlinks")
+_OF_FILES = ("core.autocrlf", "core.eol", "core.excludesfile", "core.attributesfile", "core.filemode", "core.symlinks")
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Repository:
         """Return the user's settings that say how files become objects; filters are the user's own programs."""
         listed = self.git.ask("config", "-z", "--list").split("\0")[:-1]
         pairs = (entry.partition("\n")[::2] for entry in listed)
-        return tuple((name, value) for name, value in pairs if name in _CONVERTS or name.startswith("filter."))
+        return tuple((name, value) for name, value in pairs if name in _OF_FILES or name.startswith("filter."))
 
     def resolve(self, base: str) -> str:
         """Return the commit that is meant; where there is none yet, one of an empty tree."""
