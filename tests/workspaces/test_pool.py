@@ -86,6 +86,20 @@ def test_one_that_cannot_be_kept_is_shut_and_stays(pool: Pool, base: str, reposi
     assert git(repository.root, "show", f"{kept.candidate}:made") == "dear"
 
 
+def test_a_damaged_git_is_said_and_its_directory_is_left_alone(pool: Pool, base: str, repository: Repository) -> None:
+    made = pool.hand_out("r/1", base)
+    (made.path / "made").write_text("dear")
+    git(made.path, "stash", "-u", "-q")
+    stash = git(made.path, "rev-parse", "refs/stash")
+    (made.path / ".git" / "objects" / stash[:2] / stash[2:]).unlink()
+    kept = pool.keep("r/1", REF, message="m")
+    assert kept.unread
+    assert repository.ref(REF) == kept.commit
+    pool.hand_back("r/1", REF)
+    assert pool.hand_out("r/2", base).path != made.path
+    assert (made.path / ".git" / "refs" / "stash").exists()
+
+
 def test_a_directory_that_was_removed_by_hand_is_made_again(pool: Pool, base: str) -> None:
     made = pool.hand_out("r/1", base)
     pool.keep("r/1", REF, message="m")

@@ -64,6 +64,14 @@ def test_a_shallow_one_can_be_worked_in(checkout: Path, tmp_path: Path) -> None:
     assert git(made.path, "log", "--format=%s") == "second"
 
 
+def test_a_partial_clone_is_refused_with_a_way_out(checkout: Path, tmp_path: Path) -> None:
+    git(checkout, "config", "uploadpack.allowFilter", "true")
+    git(tmp_path, "clone", "-q", "--filter=blob:none", f"file://{checkout}", "partial")
+    with pytest.raises(UsageError, match="is a partial clone") as caught:
+        Clone(found(tmp_path / "partial"))
+    assert "worktree" in (caught.value.hint or "")
+
+
 def test_a_linked_worktree_has_a_head_of_its_own(checkout: Path, tmp_path: Path) -> None:
     git(checkout, "worktree", "add", "-q", "-b", "side", str(tmp_path / "linked"))
     git(tmp_path / "linked", "commit", "-q", "--allow-empty", "-m", "beside")

@@ -268,13 +268,18 @@ class WorkspaceConformance:
         made = ground.workspaces.hand_out(HOLDER, ground.base)
         _commit(made.path)
         own = git(made.path, "rev-parse", "HEAD")
+        (made.path / "kept.txt").write_text("stashed first, and known by the log of the stash alone\n")
+        git(made.path, "stash", "-q")
+        older = git(made.path, "rev-parse", "refs/stash")
         (made.path / "made").write_text("then stashed")
         git(made.path, "stash", "-q")
         stash = git(made.path, "rev-parse", "refs/stash")
+        git(made.path, "reset", "-q", "--hard", ground.base)
         kept = ground.workspaces.keep(HOLDER, REF, message="m")
-        kept_refs = [kept.commit, "refs/stash"] if ground.shares_git else [kept.commit]
-        reachable = ground.repository.git.ask("rev-list", *kept_refs).splitlines()
-        assert {own, stash, ground.base} <= set(reachable)
+        shared = ["--reflog"] if ground.shares_git else []  # there, the stash is the repository's own, and stays
+        reachable = ground.repository.git.ask("rev-list", kept.commit, *shared).splitlines()
+        assert {own, older, stash, ground.base} <= set(reachable)
+        assert own in ground.repository.git.ask("rev-list", kept.commit).splitlines()
         assert ground.repository.git.ask("show", f"{stash}:made") == "then stashed"
 
     def test_sixteen_at_once_are_sixteen(self, ground: Ground) -> None:

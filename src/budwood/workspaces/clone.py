@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from budwood.errors import UsageError
 from budwood.workspaces.git import Git, GitFailed
 from budwood.workspaces.keeping import Past
 from budwood.workspaces.repository import Repository
@@ -20,6 +21,11 @@ class Clone:
     skip = ".git"
 
     def __init__(self, repository: Repository) -> None:
+        if repository.is_partial:  # what was not fetched yet could be fetched there only
+            raise UsageError(
+                f"{repository.root} is a partial clone, which a workspace cannot share objects with",
+                hint="a linked worktree can be used there",
+            )
         self._repository = repository
         self._form = repository.git.ask("rev-parse", "--show-object-format")
 
@@ -58,11 +64,21 @@ class Clone:
             return None
         git = Git(environ=self._repository.git.environ, git_dir=git_dir)
         try:
-            said = git.ask("for-each-ref", "--format=%(objectname) %(objecttype)")
-            head = git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        except GitFailed:  # damaged; the files are what is left
-            return None
-        return Past(git, (head, *(line.split()[0] for line in said.splitlines() if line.endswith(" commit"))))
+            return Past(git, (*commits_of_refs(git), *commits_of_reflogs(git, "--all")))
+        except GitFailed as error:
+            return Past(git, problem=error.message)
+
+
+def commits_of_refs(git: Git) -> list[str]:
+    """List the commits that refs lead to, through tags as well."""
+    said = git.ask("for-each-ref", "--format=%(objecttype) %(objectname)%0a%(*objecttype) %(*objectname)")
+    return [line.removeprefix("commit ") for line in said.splitlines() if line.startswith("commit ")]
+
+
+def commits_of_reflogs(git: Git, *whose: str) -> list[str]:
+    """List where refs once stood: older stashes, and what was reset or rebased away, are known by that alone."""
+    head = git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    return [head, *git.ask("log", "--walk-reflogs", "--format=%H", *whose).splitlines()]
 
 
 def remove_git(tree: Path) -> None:

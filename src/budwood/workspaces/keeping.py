@@ -44,14 +44,18 @@ class Kept(Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...] = ()
     special: tuple[str, ...] = ()
     """Pipes, sockets and devices, which have no bytes to keep."""
+    unread: str = ""
+    """Why what was committed or stashed there could not be brought over; it lies in the directory alone."""
 
 
 class Past(Struct, frozen=True):
     """What the git of a directory itself remembers."""
 
     git: Git
-    tips: tuple[str, ...]
+    tips: tuple[str, ...] = ()
     """Commits that may be reachable from nowhere else."""
+    problem: str = ""
+    """Why they cannot be told."""
 
 
 class Keeper:
@@ -94,13 +98,14 @@ class Keeper:
         whole = self.whole.write(tree, folder, found, news=news, without=without)
         candidate = self._candidates.write(tree, folder, found, base=base, without=without)
         made = self._candidates.git.commit(candidate, [base], message)
-        tips = () if past is None else self._bring(past, base)
+        tips, unread = ((), "") if past is None else self._bring(past, base)
         return Kept(
             base=base,
             candidate=candidate,
             commit=self.whole.git.commit(whole, [made, *tips], message),
             left_out=tuple(large),
             special=tuple(map(os.fsdecode, found.special)),
+            unread=unread,
         )
 
     def take_in(self, directory: Path, folder: Path, *, skip: str) -> str:
@@ -119,18 +124,18 @@ class Keeper:
         if not has_attributes(self._candidates.git.aimed(index=index).run("ls-files", "-z").split(b"\0")):
             shutil.copy2(index, folder / WHOLE_INDEX)  # with its time: by that git tells what changed right after
 
-    def _bring(self, past: Past, base: str) -> tuple[str, ...]:
-        """Bring over what was committed or stashed; what of it is damaged cannot be, and the files are what is left."""
+    def _bring(self, past: Past, base: str) -> tuple[tuple[str, ...], str]:
+        """Bring over what was committed or stashed; return the commits, and why they could not be, if so."""
         tips = tuple(tip for tip in dict.fromkeys(past.tips) if tip != base)
         if not tips:
-            return ()
+            return (), past.problem
         asked = "".join(f"{tip}\n" for tip in tips) + f"^{base}\n"
         try:
             pack = past.git.run("pack-objects", "--revs", "--stdout", "--quiet", "--thin", stdin=asked.encode())
             self.whole.git.run("unpack-objects", "-q", stdin=pack)
-        except GitFailed:
-            return ()
-        return tips
+        except GitFailed as error:  # damaged, by whoever worked there
+            return (), error.message
+        return tips, past.problem
 
 
 def _prepared(folder: Path, git: Git, common: Path, *, settings: tuple[tuple[str, str], ...]) -> Git:

@@ -102,6 +102,8 @@ class Pool(Workspaces):
             raise
         if kept.left_out:
             place.shut_off(f"it holds what is too large to be kept: {kept.left_out[0].path}")
+        elif kept.unread:
+            place.shut_off(f"its git holds what could not be brought over: {kept.unread}")
         return kept
 
     def hand_back(self, holder: str, ref: str) -> None:

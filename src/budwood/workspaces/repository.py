@@ -116,15 +116,8 @@ def find_repository(directory: Path, environ: Mapping[str, str]) -> Repository |
         )
     root = Path(git.ask("rev-parse", "--show-toplevel", cwd=directory))
     aimed = git.aimed(git_dir=Path(own))  # a linked worktree has a HEAD of its own
-    partial = bool(_config(aimed, "extensions.partialclone"))
+    partial = bool(aimed.run("config", "--get-regexp", r"^remote\..*\.promisor$", codes=(0, 1)))
     return Repository(root, Path(common), aimed, shallow == "true", partial)
-
-
-def _config(git: Git, name: str) -> str:
-    try:
-        return git.ask("config", "--get", name)
-    except GitFailed:
-        return ""
 
 
 def _refuse_old(git: Git, directory: Path) -> None:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from budwood.workspaces.clone import remove_git
+from budwood.workspaces.clone import commits_of_reflogs, remove_git
 from budwood.workspaces.git import Git, GitFailed
 from budwood.workspaces.keeping import Past
 from budwood.workspaces.leases import locked
@@ -55,9 +55,9 @@ class Worktree:
             return None
         git = Git(environ=self._repository.git.environ, git_dir=admin)
         try:
-            return Past(git, (git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}"),))
-        except GitFailed:
-            return None
+            return Past(git, tuple(commits_of_reflogs(git, "HEAD")))
+        except GitFailed as error:
+            return Past(git, problem=error.message)
 
     def _unlink(self, tree: Path) -> None:
         admin = self._admin(tree)
