@@ -20,8 +20,8 @@ def test_it_returns_when_the_run_is_under_way_and_says_what_to_do(budwood: Budwo
     budwood.let_go()
     wait_for(lambda: budwood.driver() is None, what="the driver's end")
     assert budwood.state().phase == "finished"
-    log = next((budwood.root / ".budwood" / "runs").glob("*/driver.log")).read_text()
-    assert "plan: 2 done" in log
+    log = next((budwood.root / ".budwood" / "runs").glob("*/driver.log"))
+    wait_for(lambda: "plan: 2 done" in log.read_text(), what="the driver's last words")
 
 
 def test_it_has_a_session_of_its_own_and_survives_a_hang_up(budwood: Budwood) -> None:
