@@ -34,4 +34,11 @@ class WakeTask(Struct, frozen=True):
     delay_s: float
 
 
-Command = StartAttempt | CancelAttempt | ForgetAttempt | WakeTask
+class WakeAccount(Struct, frozen=True):
+    """Look at the tasks again that wait for the end of an account's limit."""
+
+    account: str
+    until_ms: int
+
+
+Command = StartAttempt | CancelAttempt | ForgetAttempt | WakeTask | WakeAccount

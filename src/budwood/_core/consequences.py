@@ -21,9 +21,9 @@ from budwood._core.events import (
     TasksRetried,
     TasksSkipped,
 )
-from budwood._core.judge import ENVIRONMENT, SETUP
+from budwood._core.judge import LIMIT, OUTSIDE, SETUP
 from budwood._core.model import ENDED_RUN, AttemptPhase, RunPhase, TaskId, TaskPhase
-from budwood._core.schedule import best_ready, has_budget, time_is_spent, waits_for
+from budwood._core.schedule import best_ready, has_budget, rests_until, time_is_spent, waits_for
 from budwood._core.state import RunState, TaskState
 
 _UNMET = (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED)
@@ -69,7 +69,7 @@ def _after_attempt(state: RunState, event: AttemptEnded) -> list[Event]:
 
 def _external_causes(event: AttemptEnded) -> Iterable[Event]:
     assert event.error is not None
-    if event.phase is AttemptPhase.TIMED_OUT or event.error.type == "memory" or event.error.type in ENVIRONMENT:
+    if event.phase is AttemptPhase.TIMED_OUT or event.error.type in ("memory", LIMIT) or event.error.type in OUTSIDE:
         yield External(cause=event.error.type, detail=event.error.message, task=event.task, attempt=event.attempt)
 
 
@@ -77,8 +77,8 @@ def _pauses(state: RunState, task: TaskState, event: AttemptEnded) -> Iterable[E
     assert event.error is not None
     if state.phase not in (RunPhase.ACTIVE, RunPhase.WAITING):
         return
-    if event.error.type in ENVIRONMENT:
-        yield RunPaused(kind="disk", reason=f"task {event.task}: {event.error.message}")
+    if event.error.type in OUTSIDE:
+        yield RunPaused(kind=OUTSIDE[event.error.type], reason=f"task {event.task}: {event.error.message}")
     elif event.error.type in SETUP and task.phase is TaskPhase.FAILED and _breaker_opens(state, task):
         many, last = state.settings.breaker, f"task {event.task}: {event.error.message}"
         text = f"{many} tasks in a row could not even begin; last, {last}"
@@ -158,10 +158,12 @@ def _waiting(state: RunState, now_ms: int) -> list[Event]:
     held = [why for task in ready if task.not_before_ms <= now_ms and (why := waits_for(state, task)) is not None]
     if held and len(held) == len(ready):  # nothing is open that could ever make room for them
         return [RunPaused(kind="limits", reason=f"no task can start; task {ready[0].spec.id}: {held[0]}")]
-    until = min((task.not_before_ms for task in ready), default=0)
+    until = min((max(task.not_before_ms, rests_until(state, task)) for task in ready), default=0)
     if state.phase is RunPhase.WAITING or until < now_ms + _WORTH_SAYING_MS:
         return []
-    return [RunWaiting(reason=f"ready tasks in back-off: {len(ready)}", until_ms=until)]
+    resting = sorted(account for account, end in state.limited.items() if end > now_ms)
+    why = f"at its limit: {', '.join(resting)}; ready tasks" if resting else "ready tasks in back-off"
+    return [RunWaiting(reason=f"{why}: {len(ready)}", until_ms=until)]
 
 
 def budget_pause(what: str) -> list[Event]:

@@ -66,6 +66,6 @@ def _line(state: RunState, task: TaskState, *, because: TaskId | None) -> dict[s
         "outcome": task.error_type or ("ok" if task.phase is TaskPhase.DONE else ""),
         "because": because,
         "scores": {},
-        "tree": None,
+        "tree": task.made.left.tree if task.made is not None and task.phase is TaskPhase.DONE else None,
         "decision": _DECISION.get(task.phase, "open"),
     }

@@ -5,7 +5,7 @@ bodies of the old one up to date on reading. Knows the model. Must not know how 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
@@ -16,10 +16,12 @@ from budwood._core.model import (
     AttemptError,
     AttemptPhase,
     LaneSpec,
+    Left,
     Measure,
     RunSettings,
     TaskId,
     TaskSpec,
+    Told,
     Usage,
 )
 from budwood.errors import UnknownEvent
@@ -129,6 +131,8 @@ class AttemptQueued(_Fact, frozen=True, tag="attempt_queued"):
     slot: int
     retry: int = 0
     gpus: tuple[str, ...] = ()
+    agent: str = ""
+    """Which of the task's agents is asked."""
 
 
 class AttemptStarted(_Fact, frozen=True, tag="attempt_started"):
@@ -167,6 +171,14 @@ class AttemptEnded(_Fact, frozen=True, tag="attempt_ended"):
     measure: Measure = Measure()
     result: RawJson | UnsetType = UNSET
     """What a function returned."""
+    left: Left | None = None
+    """What it left in its workspace."""
+    told: Told | None = None
+    """What its agent said of itself."""
+    until_ms: int | None = None
+    """When the limit ends that stopped it."""
+    note: str = ""
+    """What the next attempt at the task is told of this one."""
 
 
 class TasksSkipped(_Fact, frozen=True, tag="tasks_skipped"):
@@ -189,8 +201,29 @@ class TasksRetried(_Fact, frozen=True, tag="tasks_retried"):
     tasks: tuple[TaskId, ...]
 
 
+class TaskReviewed(_Fact, frozen=True, tag="task_reviewed"):
+    """A person, or a rule, decided about what an attempt left: it is approved, rejected, or merged somewhere."""
+
+    task: TaskId
+    attempt: int
+    decision: Literal["approved", "rejected", "merged"]
+    text: str = ""
+    """Why, or into what it was merged."""
+
+
+class TaskRevised(_Fact, frozen=True, tag="task_revised"):
+    """Somebody wants more of what an attempt left: the task is wanted again, on top of that, with this said."""
+
+    task: TaskId
+    attempt: int
+    text: str
+
+
 class RunPaused(_Fact, frozen=True, tag="run_paused"):
-    """Nothing new starts. `kind` decides the exit code: budget, breaker, disk, limits, person, slots, strategy."""
+    """Nothing new starts. `kind` decides the exit code.
+
+    It is one of budget, breaker, disk, limits, login, person, quota, slots, strategy, workspace.
+    """
 
     kind: str
     reason: str
@@ -256,6 +289,8 @@ Event = (
     | TasksSkipped
     | TasksCancelled
     | TasksRetried
+    | TaskReviewed
+    | TaskRevised
     | RunPaused
     | RunWaiting
     | RunResumed
@@ -353,6 +388,8 @@ def about(event: Event) -> tuple[TaskId, ...]:
             | AttemptAdopted(task=task)
             | AttemptEnded(task=task)
             | External(task=task)
+            | TaskReviewed(task=task)
+            | TaskRevised(task=task)
             | WindowFull(task=task)
         ):
             return () if task is None else (task,)

@@ -18,7 +18,18 @@ _MOST_USD = 1e9
 _MOST_TOKENS = 10**12
 ENVIRONMENT = frozenset({"disk_full", "io"})
 """The machine failed, not the task: the run pauses, and the attempt does not count."""
-SETUP = frozenset({"not_found", "denied", "no_directory", "spawn", "import"})
+OUTSIDE = {
+    **dict.fromkeys(ENVIRONMENT, "disk"),
+    "auth": "login",
+    "quota": "quota",
+    "workspace": "workspace",
+}
+"""What is no fault of the task, and which kind of pause it brings; such an attempt does not count."""
+LIMIT = "limit"
+"""The account is at its limit; its attempts wait, and this one does not count."""
+_FINAL = frozenset({"conflict"})
+"""What another try would meet again."""
+SETUP = frozenset({"not_found", "denied", "no_directory", "spawn", "import", "setup"})
 """The task could not even begin: what the breaker counts."""
 
 
@@ -28,7 +39,8 @@ def judge(state: RunState, task: TaskState, outcome: Outcome) -> AttemptEnded:
     attempt = task.attempt
     outcome = _unasked(task, outcome)
     lost = outcome.phase is AttemptPhase.ABANDONED
-    counts = not (lost or outcome.error_type in ENVIRONMENT) or (lost and task.lost + 1 >= MAX_LOST)
+    blameless = lost or outcome.error_type == LIMIT or outcome.error_type in OUTSIDE
+    counts = not blameless or (lost and task.lost + 1 >= MAX_LOST)
     will_retry = _will_retry(task, outcome, counts=counts)
     return AttemptEnded(
         task=task.spec.id,
@@ -44,6 +56,10 @@ def judge(state: RunState, task: TaskState, outcome: Outcome) -> AttemptEnded:
         usage=_believable(outcome.usage),
         measure=outcome.measure,
         result=outcome.result if outcome.phase is AttemptPhase.SUCCEEDED else UNSET,
+        left=outcome.left,
+        told=outcome.told,
+        until_ms=outcome.until_ms,
+        note=outcome.note,
     )
 
 
@@ -76,7 +92,7 @@ def _believable(usage: Usage) -> Usage:
 def _will_retry(task: TaskState, outcome: Outcome, *, counts: bool) -> bool:
     if outcome.phase in (AttemptPhase.SUCCEEDED, AttemptPhase.CANCELLED) or task.cancelling:
         return False
-    if outcome.phase is AttemptPhase.ABANDONED and counts:
+    if (outcome.phase is AttemptPhase.ABANDONED and counts) or outcome.error_type in _FINAL:
         return False
     return not counts or task.tries < task.spec.retries
 

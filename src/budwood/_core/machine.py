@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappush
 
 from budwood._core import events as e
+from budwood._core.candidates import rest_account, reviewed, revised, take_in
 from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.events import Event, Recorded
 from budwood._core.join import add_tasks
@@ -77,6 +78,7 @@ def _want_again(state: RunState, tasks: Iterable[TaskState], *, restored: Iterab
         task.because = None
         task.error_type = ""
         task.cancelling = False
+        task.notes, task.go_on = (), None
     for task in done:
         task.tries = task.tries_until_done(task.key) or 0
         if task.phase is TaskPhase.READY:  # one restored before it was the last that it waited for
@@ -171,6 +173,7 @@ def _attempt_queued(state: RunState, event: e.AttemptQueued, at_ms: int, command
         slot=event.slot,
         queued_at_ms=at_ms,
         gpus=event.gpus,
+        agent=event.agent,
     )
     state.open[task.number] = task
     state.touched.attempts.add(task.number)
@@ -230,6 +233,7 @@ def _attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands:
     _settle(state, task, event, reserved=attempt.spec)
     del state.open[task.number]
     task.attempt, task.ended = None, event.phase
+    rest_account(state, attempt.agent, event, commands)
     commands.append(ForgetAttempt(task.number, event.attempt))
     if task.removed:
         task.phase = TaskPhase.CANCELLED  # it was taken off the counts when the plan lost it
@@ -256,6 +260,7 @@ def _judge_task(
     task.tries += event.counts
     task.lost += event.phase is AttemptPhase.ABANDONED
     task.error_type = "" if event.error is None else event.error.type
+    take_in(state, task, event)
     if event.phase is AttemptPhase.SUCCEEDED:
         before = [done for done in task.completions if done[0] != task.key]
         task.completions = (*before, (task.key, task.tries))
@@ -303,6 +308,18 @@ def _tasks_retried(state: RunState, event: e.TasksRetried, _at_ms: int, _: list[
     _want_again(state, (state.task(task_id) for task_id in event.tasks))
 
 
+def _task_reviewed(state: RunState, event: e.TaskReviewed, _at_ms: int, _: list[Command]) -> None:
+    reviewed(state.task(event.task), event)
+
+
+def _task_revised(state: RunState, event: e.TaskRevised, _at_ms: int, _: list[Command]) -> None:
+    task = state.task(event.task)
+    _move_run(state, RunPhase.ACTIVE)
+    state.cancelled = False
+    _want_again(state, [task])
+    revised(task, event.text)
+
+
 def _run_paused(state: RunState, event: e.RunPaused, _at_ms: int, _: list[Command]) -> None:
     _move_run(state, RunPhase.PAUSED)
     state.pause_kind, state.reason = event.kind, event.reason
@@ -346,6 +363,8 @@ _HANDLERS: dict[type[Event], Callable[..., None]] = {
     e.TasksSkipped: _tasks_skipped,
     e.TasksCancelled: _tasks_cancelled,
     e.TasksRetried: _tasks_retried,
+    e.TaskReviewed: _task_reviewed,
+    e.TaskRevised: _task_revised,
     e.RunPaused: _run_paused,
     e.RunWaiting: _run_waiting,
     e.RunResumed: _run_resumed,

@@ -50,6 +50,15 @@ class AttemptPhase(StrEnum):
     ABANDONED = "abandoned"
 
 
+class Review(StrEnum):
+    """What was decided about a candidate."""
+
+    WAITING = "waiting"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    MERGED = "merged"
+
+
 OPEN_ATTEMPT = frozenset({AttemptPhase.QUEUED, AttemptPhase.RUNNING})
 ENDED_TASK = frozenset({TaskPhase.DONE, TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED})
 ENDED_RUN = frozenset({RunPhase.FINISHED, RunPhase.CANCELLED})
@@ -80,6 +89,15 @@ class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     memory_bytes: int | None = None
     reserve_usd: float = 0.0
     reserve_tokens: int = 0
+    agent: tuple[str, ...] = ()
+    """Who is asked to do what `prompt` says: the first whose account is not at its limit."""
+    model: str | None = None
+    check: str | None = None
+    """A command that judges what an attempt made, in its workspace."""
+    touches: tuple[str, ...] = ()
+    """Paths that it will probably change; for warnings only."""
+    allow_unchanged: bool = False
+    """Whether an agent that changed nothing may have done its task."""
 
 
 class LaneSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -88,6 +106,36 @@ class LaneSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     id: TaskId
     name: str = ""
     after: tuple[TaskId, ...] = ()
+
+
+class WorkspaceTerms(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Which workspaces the attempts of a run get."""
+
+    kind: Literal["clone", "worktree", "copy"]
+    base: str
+    """The commit that the run starts from; it never changes."""
+    word: str = "lane"
+    """What branches of lanes begin with."""
+    bring: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+    setup: str | None = None
+    setup_timeout_s: float = 1800.0
+    setup_keeps: tuple[str, ...] = ()
+    sparse: tuple[str, ...] = ()
+    ports: int = 0
+    keep: bool = False
+    """Whether directories stay with what attempts left in them."""
+
+
+class AgentTerms(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """An agent as a run was started with it."""
+
+    account: str
+    """What shares a limit."""
+    subscription: bool = False
+    """Whether what it says that it cost is a list price, not money."""
+    config: dict[str, object] = {}
+    """What its adapter is made with."""
 
 
 class RunSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -120,6 +168,13 @@ class RunSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     order: Literal["task", "completion"] = "task"
     max_tasks: int = 100_000
     """A strategy that has asked for so many is not asked again."""
+    workspace: WorkspaceTerms | None = None
+    """None: attempts work in the project's own directory."""
+    agents: dict[str, AgentTerms] = {}
+    prices: dict[str, dict[str, float]] = {}
+    """By model, what a million tokens cost."""
+    prompt_template: str = ""
+    """Its text; empty is the one that comes with budwood."""
 
 
 class AttemptError(Struct, frozen=True, kw_only=True):
@@ -156,6 +211,41 @@ class Measure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     survivors: tuple[str, ...] = ()
 
 
+class Left(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an attempt left in its workspace, safe in git; nothing in here is a file."""
+
+    base: str
+    """The commit that it began with."""
+    tree: str
+    """The candidate: what it made, ignore rules honoured. This is its identity."""
+    candidate: str
+    """A commit of that tree on top of the base."""
+    commit: str
+    """A commit of everything that was there."""
+    ref: str
+    """Where that commit is found."""
+    files: int = 0
+    """How many the candidate has changed."""
+    lines_added: int = 0
+    lines_removed: int = 0
+    not_kept: tuple[str, ...] = ()
+    """What lies in the directory alone: too large, or without bytes of its own."""
+    outside: tuple[str, ...] = ()
+    """What of the user's own changed while it worked, whoever did that."""
+
+
+class Told(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an agent said of itself."""
+
+    agent: str
+    outcome: str
+    model: str | None = None
+    turns: int | None = None
+    session: str | None = None
+    list_usd: float | None = None
+    """What a subscription would have cost by the price list."""
+
+
 class Outcome(Struct, frozen=True, kw_only=True):
     """How an attempt ended, as the executor saw it; not yet judged."""
 
@@ -171,3 +261,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
     pid: int | None = None
     usage: Usage = Usage()
     measure: Measure = Measure()
+    left: Left | None = None
+    told: Told | None = None
+    until_ms: int | None = None
+    """When the limit ends that stopped it."""
+    note: str = ""
+    """What the next attempt at the task should know of this one."""

@@ -30,7 +30,7 @@ def pick(state: RunState, now_ms: int, *, slots: Sequence[int]) -> AttemptQueued
         if task.not_before_ms > now_ms:  # it is pushed again when its time has come
             _pass_on(state, task)
             continue
-        held_by = _held_by(state, task)
+        held_by = _held_by(state, task) or _rests(state, task, now_ms)
         if held_by is not None:
             _park(state, rank, held_by)
             continue
@@ -43,8 +43,40 @@ def pick(state: RunState, now_ms: int, *, slots: Sequence[int]) -> AttemptQueued
             slot=slots[0],
             retry=task.tries,
             gpus=_free_gpus(state)[: task.spec.gpus],
+            agent=agent_for(state, task, now_ms) or "",
         )
     return None
+
+
+def agent_for(state: RunState, task: TaskState, now_ms: int) -> str | None:
+    """Choose who is asked: who has begun it, else the first whose account is not at its limit; None if all are."""
+    asked = task.spec.agent
+    begun = task.go_on.agent if task.go_on is not None and task.go_on.agent in asked else None
+    wanted = asked if begun is None else (begun, *asked)
+    return next((name for name in wanted if _limit_of(state, name) <= now_ms), None)
+
+
+def _limit_of(state: RunState, agent: str) -> int:
+    terms = state.settings.agents.get(agent)
+    return 0 if terms is None else state.limited.get(terms.account, 0)
+
+
+def rests_until(state: RunState, task: TaskState) -> int:
+    """Say when the first of a task's agents may be asked again."""
+    return min((_limit_of(state, name) for name in task.spec.agent), default=0)
+
+
+def _rests(state: RunState, task: TaskState, now_ms: int) -> str | None:
+    """Name the account that a task waits for: of those at their limit the one whose limit ends first."""
+    if not task.spec.agent or agent_for(state, task, now_ms) is not None:
+        return None
+    first = min(task.spec.agent, key=lambda name: _limit_of(state, name))
+    return f"account {state.settings.agents[first].account}"
+
+
+def wake_account(state: RunState, account: str) -> None:
+    """Let those queue again that waited for the end of an account's limit."""
+    _unpark(state, f"account {account}", everyone=True)
 
 
 def _next_rank(state: RunState) -> Rank | None:

@@ -13,11 +13,14 @@ from budwood._core.model import (
     PLAN,
     AttemptPhase,
     LaneSpec,
+    Left,
+    Review,
     RunPhase,
     RunSettings,
     TaskId,
     TaskPhase,
     TaskSpec,
+    Told,
 )
 
 Rank = tuple[int, int, int, int]
@@ -37,8 +40,27 @@ class AttemptState:
     slot: int
     queued_at_ms: int
     gpus: tuple[str, ...] = ()
+    agent: str = ""
     started_at_ms: int | None = None
     pid: int | None = None
+
+
+class GoOn(NamedTuple):
+    """Where the next attempt at a task takes up what an earlier one left unfinished."""
+
+    candidate: str
+    agent: str
+    session: str | None
+    wish: str = ""
+    """What somebody wants of it beside."""
+
+
+class Made(NamedTuple):
+    """What one attempt at a task left."""
+
+    attempt: int
+    left: Left
+    told: Told | None
 
 
 @dataclass(slots=True)
@@ -71,6 +93,14 @@ class TaskState:
     """Keys under which it was done, and after how many tries: an edit that is undone repeats nothing."""
     cancelling: bool = False
     removed: bool = False
+    made: Made | None = None
+    """What its successful attempt left."""
+    last: Made | None = None
+    """What the newest attempt left that left anything."""
+    review: Review | None = None
+    notes: tuple[str, ...] = ()
+    """What attempts since the task was last wanted say to the next one."""
+    go_on: GoOn | None = None
 
     def tries_until_done(self, key: str) -> int | None:
         """Say after how many tries it was done under a key; None if it never was."""
@@ -183,6 +213,10 @@ class RunState:
     touched: Touched = field(default_factory=Touched)
     externals: list[str] = field(default_factory=list)
     cancelled: bool = False
+    heads: dict[str, str] = field(default_factory=dict)
+    """By lane, the commit of what was last accepted in it."""
+    limited: dict[str, int] = field(default_factory=dict)
+    """By account, when its limit ends."""
 
     def task(self, task_id: TaskId) -> TaskState:
         """Find a task by its id."""

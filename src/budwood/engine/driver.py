@@ -8,7 +8,7 @@ driver finds out and does it). Must not print.
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 
-from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
+from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeAccount, WakeTask
 from budwood._core.consequences import at_rest
 from budwood._core.events import (
     AttemptAdopted,
@@ -24,7 +24,7 @@ from budwood._core.ids import attempt_id
 from budwood._core.judge import MAX_BACKOFF_S, is_wanted
 from budwood._core.model import ENDED_RUN, AttemptPhase, Outcome, RunPhase, TaskPhase
 from budwood._core.replay import fold
-from budwood._core.schedule import pick, wake
+from budwood._core.schedule import pick, wake, wake_account
 from budwood._core.state import RunState
 from budwood.engine.account import account
 from budwood.engine.clock import Clock
@@ -50,6 +50,7 @@ Probe = Callable[[str], None]
 _LAZY_S = 0.05
 _MOST_PENDING = 1000
 """Events that wait for a commit; more would take memory and a long transaction."""
+_LOOK_AGAIN_S = 3600.0
 _SEEN_LEAST_S, _SEEN_MOST_S = 0.5, 60.0
 
 
@@ -180,6 +181,8 @@ class Driver:
             if task.phase is TaskPhase.READY and task.not_before_ms > now:
                 # A clock that was set back must not make anybody wait for more than the longest back-off.
                 self._later_wake(task.number, min((task.not_before_ms - now) / 1000, 2 * MAX_BACKOFF_S))
+        for account, until_ms in state.limited.items():
+            self._later_wake_account(account, until_ms)
         limit_s = state.settings.budget_time_s
         if limit_s is not None:
             self._loop.later(max(0.0, limit_s - state.driven_until(now)), lambda: None)
@@ -293,6 +296,8 @@ class Driver:
                 self._forget(attempt_id(number, attempt))
             case WakeTask(task=number, delay_s=delay_s):
                 self._later_wake(number, delay_s)
+            case WakeAccount(account=account, until_ms=until_ms):
+                self._later_wake_account(account, until_ms)
 
     def _forget(self, work: str) -> None:
         if work not in self._reports.large_logs:
@@ -300,3 +305,16 @@ class Driver:
 
     def _later_wake(self, number: int, delay_s: float) -> None:
         self._loop.later(delay_s, lambda: wake(self._journal.state, number))
+
+    def _later_wake_account(self, account: str, until_ms: int) -> None:
+        """Look again when a limit has ended; before that where the clock was set back meanwhile."""
+        left_s = (until_ms - self._clock.now_ms()) / 1000
+        self._loop.later(min(max(0.0, left_s), _LOOK_AGAIN_S), lambda: self._wake_account(account))
+
+    def _wake_account(self, account: str) -> None:
+        state = self._journal.state
+        until_ms = state.limited.get(account, 0)
+        if until_ms > self._clock.now_ms():
+            self._later_wake_account(account, until_ms)
+        else:
+            wake_account(state, account)

@@ -1,0 +1,65 @@
+"""What attempts leave, and what the run makes of it: lines of history, reviews, limits of accounts.
+
+Called by the machine only, so that replay gives the same. Knows the state; must not know git: a commit is a name.
+"""
+
+from budwood._core.commands import Command, WakeAccount
+from budwood._core.events import AttemptEnded, TaskReviewed
+from budwood._core.model import AttemptPhase, Review, TaskSpec
+from budwood._core.state import GoOn, Made, RunState, TaskState
+
+
+def lane_of(spec: TaskSpec) -> str:
+    """Name the line of history that a task belongs to; one without a lane has a line of its own."""
+    return f"task {spec.id}" if spec.lane is None else f"lane {spec.lane}"
+
+
+def take_in(state: RunState, task: TaskState, event: AttemptEnded) -> None:
+    """Take in what an attempt at a wanted task left and said."""
+    made = None if event.left is None else Made(event.attempt, event.left, event.told)
+    task.last = made or task.last
+    if event.phase is not AttemptPhase.SUCCEEDED:
+        _pass_on(task, event, made)
+        return
+    task.notes, task.go_on = (), None
+    if made is not None:
+        task.made = made
+        task.review = Review.WAITING if made.left.files else None
+        state.heads[lane_of(task.spec)] = made.left.candidate
+
+
+def _pass_on(task: TaskState, event: AttemptEnded, made: Made | None) -> None:
+    """Keep for the next attempt what this one has to say; one that a limit stopped is gone on with."""
+    if event.note:
+        task.notes = (*task.notes, event.note)
+    if event.until_ms is not None and made is not None and made.told is not None:
+        wish = "" if task.go_on is None else task.go_on.wish
+        task.go_on = GoOn(made.left.candidate, made.told.agent, made.told.session, wish)
+    elif event.counts:
+        task.go_on = None
+
+
+def rest_account(state: RunState, agent: str, event: AttemptEnded, commands: list[Command]) -> None:
+    """Let an account rest until the limit ends that stopped an attempt."""
+    terms = state.settings.agents.get(agent)
+    if event.until_ms is not None and terms is not None:
+        until = max(event.until_ms, state.limited.get(terms.account, 0))
+        state.limited[terms.account] = until
+        commands.append(WakeAccount(terms.account, until))
+
+
+def reviewed(task: TaskState, event: TaskReviewed) -> None:
+    """Note what was decided about a candidate; of an older one it is history only."""
+    if task.made is not None and task.made.attempt == event.attempt:
+        task.review = Review(event.decision)
+
+
+def revised(task: TaskState, wish: str) -> None:
+    """Let the next attempt go on with what the newest left, and say what is wanted of it."""
+    last = task.last
+    if last is not None:
+        told = last.told
+        session = None if told is None else told.session
+        task.go_on = GoOn(last.left.candidate, "" if told is None else told.agent, session, wish)
+    task.review = None
+    task.completions = tuple(done for done in task.completions if done[0] != task.key)
