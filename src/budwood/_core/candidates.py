@@ -3,10 +3,10 @@
 Called by the machine only, so that replay gives the same. Knows the state; must not know git: a commit is a name.
 """
 
-from budwood._core.commands import Command, WakeAccount
+from budwood._core.commands import AcceptCandidate, Command, WakeAccount
 from budwood._core.events import AttemptEnded, TaskReviewed
 from budwood._core.model import AttemptPhase, Review, TaskSpec
-from budwood._core.state import GoOn, Made, RunState, TaskState
+from budwood._core.state import GoOn, Made, Note, RunState, TaskState
 
 
 def lane_of(spec: TaskSpec) -> str:
@@ -14,7 +14,7 @@ def lane_of(spec: TaskSpec) -> str:
     return f"task {spec.id}" if spec.lane is None else f"lane {spec.lane}"
 
 
-def take_in(state: RunState, task: TaskState, event: AttemptEnded) -> None:
+def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: list[Command]) -> None:
     """Take in what an attempt at a wanted task left and said."""
     made = None if event.left is None else Made(event.attempt, event.left, event.told)
     task.last = made or task.last
@@ -26,15 +26,16 @@ def take_in(state: RunState, task: TaskState, event: AttemptEnded) -> None:
         task.made = made
         task.review = Review.WAITING if made.left.files else None
         state.heads[lane_of(task.spec)] = made.left.candidate
+        commands.append(AcceptCandidate(lane_of(task.spec), made.left.candidate))
 
 
 def _pass_on(task: TaskState, event: AttemptEnded, made: Made | None) -> None:
     """Keep for the next attempt what this one has to say; one that a limit stopped is gone on with."""
-    if event.note:
-        task.notes = (*task.notes, event.note)
-    if event.until_ms is not None and made is not None and made.told is not None:
+    if event.counts and event.error is not None:
+        task.notes = (*task.notes, Note(event.attempt, event.error.message, event.check_said))
+    if event.until_ms is not None and made is not None:
         wish = "" if task.go_on is None else task.go_on.wish
-        task.go_on = GoOn(made.left.candidate, made.told.agent, made.told.session, wish)
+        task.go_on = _going_on(made, wish)
     elif event.counts:
         task.go_on = None
 
@@ -56,10 +57,14 @@ def reviewed(task: TaskState, event: TaskReviewed) -> None:
 
 def revised(task: TaskState, wish: str) -> None:
     """Let the next attempt go on with what the newest left, and say what is wanted of it."""
-    last = task.last
-    if last is not None:
-        told = last.told
-        session = None if told is None else told.session
-        task.go_on = GoOn(last.left.candidate, "" if told is None else told.agent, session, wish)
+    if task.last is not None:
+        task.go_on = _going_on(task.last, wish)
     task.review = None
     task.completions = tuple(done for done in task.completions if done[0] != task.key)
+
+
+def _going_on(made: Made, wish: str) -> GoOn:
+    told = made.told
+    if told is None:
+        return GoOn(made.left.candidate, "", None, (0, 0, 0), wish)
+    return GoOn(made.left.candidate, told.agent, told.session, told.spent, wish)

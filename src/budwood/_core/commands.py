@@ -41,4 +41,11 @@ class WakeAccount(Struct, frozen=True):
     until_ms: int
 
 
-Command = StartAttempt | CancelAttempt | ForgetAttempt | WakeTask | WakeAccount
+class AcceptCandidate(Struct, frozen=True):
+    """Let the branch of a lane stand at what was accepted in it."""
+
+    lane: str
+    commit: str
+
+
+Command = StartAttempt | CancelAttempt | ForgetAttempt | WakeTask | WakeAccount | AcceptCandidate

@@ -177,8 +177,8 @@ class AttemptEnded(_Fact, frozen=True, tag="attempt_ended"):
     """What its agent said of itself."""
     until_ms: int | None = None
     """When the limit ends that stopped it."""
-    note: str = ""
-    """What the next attempt at the task is told of this one."""
+    check_said: str = ""
+    """The end of what its check printed, where that refused it; the next attempt is told."""
 
 
 class TasksSkipped(_Fact, frozen=True, tag="tasks_skipped"):

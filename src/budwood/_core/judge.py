@@ -29,7 +29,7 @@ LIMIT = "limit"
 """The account is at its limit; its attempts wait, and this one does not count."""
 _FINAL = frozenset({"conflict"})
 """What another try would meet again."""
-SETUP = frozenset({"not_found", "denied", "no_directory", "spawn", "import", "setup"})
+SETUP = frozenset({"not_found", "denied", "no_directory", "spawn", "stdin", "import", "setup"})
 """The task could not even begin: what the breaker counts."""
 
 
@@ -59,7 +59,7 @@ def judge(state: RunState, task: TaskState, outcome: Outcome) -> AttemptEnded:
         left=outcome.left,
         told=outcome.told,
         until_ms=outcome.until_ms,
-        note=outcome.note,
+        check_said=outcome.check_said,
     )
 
 

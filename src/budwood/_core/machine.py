@@ -260,7 +260,7 @@ def _judge_task(
     task.tries += event.counts
     task.lost += event.phase is AttemptPhase.ABANDONED
     task.error_type = "" if event.error is None else event.error.type
-    take_in(state, task, event)
+    take_in(state, task, event, commands)
     if event.phase is AttemptPhase.SUCCEEDED:
         before = [done for done in task.completions if done[0] != task.key]
         task.completions = (*before, (task.key, task.tries))

@@ -170,11 +170,11 @@ class RunSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     """A strategy that has asked for so many is not asked again."""
     workspace: WorkspaceTerms | None = None
     """None: attempts work in the project's own directory."""
+    pool: str = ""
+    """Where workspaces lie; empty is the state directory of the user."""
     agents: dict[str, AgentTerms] = {}
     prices: dict[str, dict[str, float]] = {}
     """By model, what a million tokens cost."""
-    prompt_template: str = ""
-    """Its text; empty is the one that comes with budwood."""
 
 
 class AttemptError(Struct, frozen=True, kw_only=True):
@@ -242,8 +242,20 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str | None = None
     turns: int | None = None
     session: str | None = None
+    spent: tuple[int, int, int] = (0, 0, 0)
+    """What its session has used so far: tokens read, tokens written, and those read from the provider's cache."""
     list_usd: float | None = None
     """What a subscription would have cost by the price list."""
+
+
+class StepEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one step of an attempt ended; without exit code and signal it was not started, or nobody saw its end."""
+
+    name: str
+    exit_code: int | None = None
+    signal: int | None = None
+    timed_out: bool = False
+    wall_s: float = 0.0
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -265,5 +277,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
     told: Told | None = None
     until_ms: int | None = None
     """When the limit ends that stopped it."""
-    note: str = ""
-    """What the next attempt at the task should know of this one."""
+    check_said: str = ""
+    """The end of what its check printed, where that refused it."""
+    steps: tuple[StepEnd, ...] = ()
+    """Those that were to be started, in order; a call has none."""

@@ -51,8 +51,18 @@ class GoOn(NamedTuple):
     candidate: str
     agent: str
     session: str | None
+    spent: tuple[int, int, int]
+    """What that session has used so far."""
     wish: str = ""
     """What somebody wants of it beside."""
+
+
+class Note(NamedTuple):
+    """How an attempt at a task failed, for the next one."""
+
+    attempt: int
+    ended: str
+    check_said: str
 
 
 class Made(NamedTuple):
@@ -98,7 +108,7 @@ class TaskState:
     last: Made | None = None
     """What the newest attempt left that left anything."""
     review: Review | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     """What attempts since the task was last wanted say to the next one."""
     go_on: GoOn | None = None
 

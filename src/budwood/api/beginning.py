@@ -74,6 +74,7 @@ def start(
     is_given = planned.resolved.origin("python") != DEFAULT
     planned = replace(planned, settings=given.with_python(planned.settings, is_given=is_given))
     find_binary()  # without a supervisor nothing can run, and nothing shall be claimed
+    planned = planned.equipped()
     opened = planned.project.open_store(planned.resolved, create=True)
     try:
         claim = opened.claim(fresh_run_id(), name=planned.name, source=planned.source, fresh=again)

@@ -32,13 +32,18 @@ def asked_of(run: str, *, store: str | None, notify: str | None = None) -> Itera
 
 
 def ask(
-    asked: Asked, kind: str, *, tasks: Sequence[str] = (), alone: Callable[[Request], None] | None = None
+    asked: Asked,
+    kind: str,
+    *,
+    tasks: Sequence[str] = (),
+    text: str = "",
+    alone: Callable[[Request], None] | None = None,
 ) -> Request:
     """Put the request on the table and return it with its answer; a refusal is raised.
 
     `alone` answers it where no driver is alive.
     """
-    return asking.ask(asked, kind, tasks=tasks, alone=alone or (lambda request: _alone(asked).record()))
+    return asking.ask(asked, kind, tasks=tasks, text=text, alone=alone or (lambda request: _alone(asked).record()))
 
 
 def tell_answer(asked: Asked, request: Request, *, quiet: bool = False) -> int:

@@ -204,7 +204,7 @@ def drive(
     )
     telling = Telling(project, run=run, open_store=store.reopen, given=manner.notify)
     work = Drive(store, executor, run=run, view=view, strategy=strategy, listener=both(telling, _once(ready)))
-    telling.say = store.say = work.say
+    telling.say = store.say = executor.say = work.say
     try:
         verdict = work.go(opening)
     except LeaseHeld as held:

@@ -8,7 +8,15 @@ driver finds out and does it). Must not print.
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 
-from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeAccount, WakeTask
+from budwood._core.commands import (
+    AcceptCandidate,
+    CancelAttempt,
+    Command,
+    ForgetAttempt,
+    StartAttempt,
+    WakeAccount,
+    WakeTask,
+)
 from budwood._core.consequences import at_rest
 from budwood._core.events import (
     AttemptAdopted,
@@ -35,6 +43,7 @@ from budwood.engine.requests import take_request
 from budwood.engine.strategist import Strategist
 from budwood.engine.verdict import Verdict, reach_verdict
 from budwood.engine.work import make_work, work_id
+from budwood.engine.workshop.orders import branch_names
 from budwood.errors import UsageError
 from budwood.executors.base import Executor, Recovered
 from budwood.stores.base import Bell, Lease, Store
@@ -80,6 +89,7 @@ class Driver:
         self._stopping = False
         self._leaving = ""
         self._flush_set = False
+        self._branches: dict[str, str] = {}
 
     def stop(self, *, now: str = "") -> None:
         """Start nothing new, leave when what runs has ended; with a reason in `now`, leave at once. From any thread."""
@@ -131,8 +141,10 @@ class Driver:
             created, *rest = self._first_events(opening)
             for event in (created, DriverStarted(driver=self._holder, fence=fence), *rest):
                 journal.record(event)
+            self._executor.attend(state.name, state.settings)
             self._commit()
             return
+        self._executor.attend(state.name, state.settings)
         journal.record(DriverStarted(driver=self._holder, fence=fence))
         found = self._recover()
         # The driver before may have been killed before it could say so to their supervisors.
@@ -169,6 +181,8 @@ class Driver:
         state, journal = self._journal.state, self._journal
         works = [make_work(state, task) for task in state.open.values()]
         found = self._executor.recover(works)
+        for lane, commit in state.heads.items():  # the driver before may have been killed before it could
+            self._accept(lane, commit)
         for task in list(state.open.values()):
             if found[work_id(task)] is Recovered.ADOPTED:
                 journal.record(AttemptAdopted(task=task.spec.id, attempt=task.attempts))
@@ -296,8 +310,15 @@ class Driver:
                 self._forget(attempt_id(number, attempt))
             case WakeTask(task=number, delay_s=delay_s):
                 self._later_wake(number, delay_s)
+            case AcceptCandidate(lane=lane, commit=commit):
+                self._accept(lane, commit)
             case WakeAccount(account=account, until_ms=until_ms):
                 self._later_wake_account(account, until_ms)
+
+    def _accept(self, lane: str, commit: str) -> None:
+        if lane not in self._branches:
+            self._branches = branch_names(self._journal.state)
+        self._executor.accept(self._branches[lane], commit)
 
     def _forget(self, work: str) -> None:
         if work not in self._reports.large_logs:

@@ -4,7 +4,8 @@ One function per kind of request: it looks at the state and says what is to be r
 how.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -15,15 +16,27 @@ from budwood._core.events import (
     RequestTaken,
     RunPaused,
     RunResumed,
+    TaskReviewed,
+    TaskRevised,
     TasksCancelled,
     TasksRetried,
 )
-from budwood._core.model import ENDED_RUN, ENDED_TASK, RunPhase, TaskId, TaskPhase
+from budwood._core.model import ENDED_RUN, ENDED_TASK, Review, RunPhase, TaskId, TaskPhase
 from budwood._core.state import RunState, TaskState
 from budwood.engine.journal import Journal
-from budwood.stores.base import Answer, Request
+from budwood.stores.base import Answer, Request, RequestBody
 
 _WANTED_AGAIN = (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED)
+
+
+Decision = Literal["approved", "rejected", "merged"]
+
+
+class Wish(NamedTuple):
+    """What a request is about."""
+
+    tasks: list[TaskState]
+    text: str = ""
 
 
 class _Refusal(Exception):
@@ -48,16 +61,22 @@ def _answer(state: RunState, request: Request) -> tuple[list[Event], str]:
     act = _KINDS.get(request.kind)
     if act is None:
         raise _Refusal(f"a run does not understand {request.kind!r}")
-    return act(state, _named_tasks(state, request.body))
+    return act(state, _read_wish(state, request.body))
 
 
-def _named_tasks(state: RunState, body: str) -> list[TaskState]:
+def _read_wish(state: RunState, body: str) -> Wish:
     if not body:
-        return []
+        return Wish([])
     try:
-        ids = msgspec.json.decode(body, type=list[TaskId])
+        wish = msgspec.json.decode(body, type=RequestBody | list[TaskId])
     except msgspec.MsgspecError as error:
         raise _Refusal(f"a request names tasks as a JSON list of ids ({error})") from error
+    if isinstance(wish, list):
+        return Wish(_named_tasks(state, wish))
+    return Wish(_named_tasks(state, wish.tasks), wish.text)
+
+
+def _named_tasks(state: RunState, ids: Sequence[TaskId]) -> list[TaskState]:
     if not ids:
         raise _Refusal("a request for some tasks names none")
     unknown = [task_id for task_id in ids if str(task_id) not in state.by_id or state.task(task_id).removed]
@@ -66,7 +85,7 @@ def _named_tasks(state: RunState, body: str) -> list[TaskState]:
     return list({state.task(task_id).number: state.task(task_id) for task_id in ids}.values())
 
 
-def _pause(state: RunState, _: list[TaskState]) -> tuple[list[Event], str]:
+def _pause(state: RunState, _: Wish) -> tuple[list[Event], str]:
     if state.phase in ENDED_RUN:
         raise _Refusal(f"run {state.name} is {state.phase.value}")
     if state.phase is RunPhase.PAUSED:
@@ -77,13 +96,14 @@ def _pause(state: RunState, _: list[TaskState]) -> tuple[list[Event], str]:
     return events, f"paused; {may}"
 
 
-def _resume(state: RunState, _: list[TaskState]) -> tuple[list[Event], str]:
+def _resume(state: RunState, _: Wish) -> tuple[list[Event], str]:
     if state.phase is not RunPhase.PAUSED:
         raise _Refusal(f"run {state.name} is {state.phase.value}, not paused")
     return [RunResumed()], "goes on"
 
 
-def _cancel(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
+def _cancel(state: RunState, wish: Wish) -> tuple[list[Event], str]:
+    tasks = wish.tasks
     if state.phase in ENDED_RUN:
         raise _Refusal(f"run {state.name} is {state.phase.value}")
     wanted = tasks or [task for task in state.tasks if not task.removed]
@@ -95,7 +115,8 @@ def _cancel(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
     return events, f"tasks cancelled: {len(ids)}"
 
 
-def _retry(state: RunState, tasks: list[TaskState]) -> tuple[list[Event], str]:
+def _retry(state: RunState, wish: Wish) -> tuple[list[Event], str]:
+    tasks = wish.tasks
     events: list[Event] = [External(cause="retry", task=task.spec.id) for task in tasks] or [External(cause="retry")]
     if not tasks:
         tasks = [task for task in state.tasks if task.phase in _WANTED_AGAIN and not task.removed]
@@ -125,9 +146,41 @@ def _with_relatives(state: RunState, tasks: list[TaskState]) -> list[int]:
     return sorted(found)
 
 
-_KINDS: dict[str, Callable[[RunState, list[TaskState]], tuple[list[Event], str]]] = {
+def _decide(state: RunState, wish: Wish, decision: Decision) -> tuple[list[Event], str]:
+    events: list[Event] = []
+    for task in wish.tasks:
+        made = task.made
+        if made is None or task.phase is not TaskPhase.DONE:
+            raise _Refusal(f"task {task.spec.id} has no candidate to decide about: it is {task.phase.value}")
+        if task.review is None:
+            raise _Refusal(f"task {task.spec.id} changed nothing: there is nothing to decide about")
+        if task.review is Review.MERGED and decision != "merged":
+            raise _Refusal(f"what task {task.spec.id} made is merged already")
+        events.append(External(cause=decision, task=task.spec.id))
+        events.append(TaskReviewed(task=task.spec.id, attempt=made.attempt, decision=decision, text=wish.text))
+    return events, f"{decision}: {', '.join(str(task.spec.id) for task in wish.tasks)}"
+
+
+def _revise(state: RunState, wish: Wish) -> tuple[list[Event], str]:
+    (task,) = wish.tasks
+    if task.last is None or not task.spec.agent:
+        raise _Refusal(f"no agent has left anything for task {task.spec.id} that could be revised")
+    if task.phase not in ENDED_TASK:
+        raise _Refusal(f"task {task.spec.id} is {task.phase.value}; only what has ended can be revised")
+    if not wish.text.strip():
+        raise _Refusal("a revision says what is wanted")
+    events: list[Event] = [External(cause="revise", task=task.spec.id)]
+    events.append(TaskRevised(task=task.spec.id, attempt=task.last.attempt, text=wish.text))
+    return events, f"task {task.spec.id} goes on from attempt {task.last.attempt}"
+
+
+_KINDS: dict[str, Callable[[RunState, Wish], tuple[list[Event], str]]] = {
     "pause": _pause,
     "resume": _resume,
     "cancel": _cancel,
     "retry": _retry,
+    "approve": lambda state, wish: _decide(state, wish, "approved"),
+    "reject": lambda state, wish: _decide(state, wish, "rejected"),
+    "merged": lambda state, wish: _decide(state, wish, "merged"),
+    "revise": _revise,
 }

@@ -7,10 +7,9 @@ from budwood._core.decisions import task_seed
 from budwood._core.ids import attempt_id
 from budwood._core.model import AttemptPhase, RunSettings, TaskSpec
 from budwood._core.state import RunState, TaskState
+from budwood.engine.workshop.orders import make_order
 from budwood.errors import InternalError
-from budwood.executors.base import Call, Step, Work
-
-SHELL = ("/bin/sh", "-c")
+from budwood.executors.base import SHELL, Call, Step, Work
 
 
 def work_id(task: TaskState) -> str:
@@ -21,7 +20,7 @@ def work_id(task: TaskState) -> str:
 def make_work(state: RunState, task: TaskState) -> Work:
     """Describe the newest attempt of a task."""
     spec, settings, attempt = task.spec, state.settings, task.attempt
-    if attempt is None or (spec.run is None and spec.function is None):
+    if attempt is None or (spec.run is None and spec.function is None and not spec.agent):
         raise InternalError(f"task {spec.id} has nothing to run")
     env = {
         **spec.env,
@@ -33,7 +32,7 @@ def make_work(state: RunState, task: TaskState) -> Work:
     }
     if settings.gpus:  # a task that asked for none sees none
         env["CUDA_VISIBLE_DEVICES"] = ",".join(attempt.gpus)
-    return Work(
+    plain = Work(
         id=work_id(task),
         slot=attempt.slot,
         steps=_steps(spec),
@@ -48,12 +47,14 @@ def make_work(state: RunState, task: TaskState) -> Work:
         contain=settings.contain,
         begun=attempt.phase is AttemptPhase.RUNNING,
     )
+    return plain if settings.workspace is None or spec.function is not None else make_order(state, task, plain)
 
 
 def _steps(spec: TaskSpec) -> tuple[Step, ...]:
     if spec.run is None:
         return ()
-    return (Step(name="run", argv=(*SHELL, spec.run) if isinstance(spec.run, str) else spec.run),)
+    run = Step(name="run", argv=(*SHELL, spec.run) if isinstance(spec.run, str) else spec.run)
+    return (run,) if spec.check is None else (run, Step(name="check", argv=(*SHELL, spec.check)))
 
 
 def _call(spec: TaskSpec, settings: RunSettings) -> Call | None:

@@ -5,6 +5,7 @@ Rules
 - `ended` is reported once, when nothing of the attempt is left, and its result survives the executor's and the
   driver's death until `forget`.
 - An executor opened with a higher fencing number takes all attempts over; one with a lower number can start nothing.
+- What `mask` names stands whole in no log and no transcript; of a call, in nothing that comes with its end.
 - Calls return at once; what happens is told to the sink, from the loop that the executor was opened with.
 
 Knows `_core` only; must not know stores, plans or what a run is for.
@@ -17,15 +18,23 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from budwood._core.model import Outcome
+from budwood._core.model import Outcome, RunSettings
 
 
-class Step(Struct, frozen=True, kw_only=True):
+SHELL = ("/bin/sh", "-c")
+"""What runs a command that is text."""
+
+
+class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One command of an attempt."""
 
     name: str
     argv: tuple[str, ...]
     timeout_s: float | None = None
+    stdin: str | None = None
+    """A file to read, absolute or from the attempt's directory; one that is no readable file is the error `stdin`."""
+    transcript: str | None = None
+    """The name of a file in the attempt's directory that gets what this step prints; there until `forget`."""
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -52,6 +61,9 @@ class Work(Struct, frozen=True, kw_only=True):
     grace_s: float = 5.0
     memory_bytes: int | None = None
     output_bytes: int = 4 * 1024 * 1024
+    """How much is kept of what it prints: in its log, and in each transcript."""
+    mask: tuple[str, ...] = ()
+    """Secrets that stand in no log or transcript; what has less than 6 bytes is none."""
     contain: str = "tree"
     begun: bool = False
     """Whether the store knows that it began; then it is never sent again, whatever is missing."""
@@ -94,12 +106,22 @@ class Sink(Protocol):
         """Hear that a slot takes no more work."""
 
 
+def _unheard(text: str) -> None:
+    """Say nothing: nobody listens yet."""
+
+
 class Executor(ABC):
     """Where attempts run."""
+
+    say: Callable[[str], None] = staticmethod(_unheard)
+    """Hears what went wrong beside attempts, from any thread; whoever drives may replace it."""
 
     @abstractmethod
     def open(self, fence: int, *, loop: Loop, sink: Sink) -> None:
         """Take over all slots of the run under this fencing number."""
+
+    def attend(self, name: str, settings: RunSettings) -> None:
+        """Hear what the run is called and allowed, once it is known and before the first attempt."""
 
     @abstractmethod
     def recover(self, open_attempts: Iterable[Work]) -> dict[str, Recovered]:
@@ -116,6 +138,9 @@ class Executor(ABC):
     @abstractmethod
     def forget(self, work_id: str) -> None:
         """Drop what is kept of an ended attempt: its result is in the store."""
+
+    def accept(self, lane: str, commit: str) -> None:
+        """Show where a line of history has come to, if there is somebody to show it to; may be repeated."""
 
     @abstractmethod
     def close(self) -> None:

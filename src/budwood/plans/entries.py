@@ -41,6 +41,12 @@ class TaskEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, g
     memory: str | int | None = None
     reserve_usd: _Usd | None = None
     reserve_tokens: _Tokens | None = None
+    prompt_file: str | None = None
+    agent: str | tuple[str, ...] | None = None
+    model: str | None = None
+    check: str | None = None
+    touches: tuple[str, ...] = ()
+    allow_unchanged: bool | None = None
 
 
 class LaneEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -58,6 +58,19 @@ _OWN = (
     PlanKey(name="description", wants="text", doc="What it is about, for people.", example='"Add the models"'),
     PlanKey(name="prompt", wants="text", doc="What an agent is asked to do.", example='"Write the migration."'),
     PlanKey(
+        name="prompt_file",
+        wants="the path of a text file, from where the plan is",
+        doc="A file that holds the prompt.",
+        example='"prompts/form.md"',
+    ),
+    PlanKey(
+        name="touches",
+        wants='a list of paths or patterns: ["src/api/**"]',
+        default="[]",
+        doc="What the task will probably change; lanes that touch the same without a dependency are remarked on.",
+        example='["src/api/**"]',
+    ),
+    PlanKey(
         name="after",
         wants=_IDS,
         default="[]",

@@ -60,6 +60,8 @@ def complete(task: TaskSpec, defaults: Mapping[str, object], *, explicit: tuple[
     changed: dict[str, object] = {}
     for name, value in defaults.items():
         own: object = getattr(task, name)
+        if not _concerns(task, name):
+            continue
         if name == "env":
             changed[name] = {**msgspec.convert(value, dict[str, str]), **task.env}
         elif name == "env_pass":
@@ -67,6 +69,13 @@ def complete(task: TaskSpec, defaults: Mapping[str, object], *, explicit: tuple[
         elif name not in explicit and not own:
             changed[name] = value
     return msgspec.structs.replace(task, **changed)
+
+
+def _concerns(task: TaskSpec, name: str) -> bool:
+    """Say whether a task can have what is set for all of them: only a prompt needs an agent, no function is checked."""
+    if name in ("agent", "model", "allow_unchanged"):
+        return task.run is None and task.function is None
+    return name != "check" or task.function is None
 
 
 def refuse_impossible(plan: Plan, settings: RunSettings) -> None:

@@ -10,13 +10,13 @@ import msgspec
 from budwood._core.model import PLAN
 from budwood.errors import PlanError
 from budwood.formats import yokeflow
-from budwood.plans.entries import PlanFile
+from budwood.plans.entries import PlanFile, TaskEntry
 from budwood.plans.explain import explain, not_json
 from budwood.plans.plan import Plan
 from budwood.plans.specs import explicit_zeroes, lane_specs, task_specs
 from budwood.plans.twins import refuse_twins
 from budwood.settings import plan_layer
-from budwood.settings.files import parse_toml, read_bytes
+from budwood.settings.files import decoded, parse_toml, read_bytes
 
 _BOM = b"\xef\xbb\xbf"
 _JSON = msgspec.json.Decoder(PlanFile)
@@ -30,25 +30,40 @@ def read_plan(path: Path) -> Plan:
         raise PlanError(
             f"{path} is neither .toml nor .json", hint="a plan is TOML or JSON; rename the file after what it is"
         )
-    return parse_plan(read_bytes(path, error=PlanError), path=str(path), json=suffix == ".json")
+    raw = read_bytes(path, error=PlanError)
+    return parse_plan(raw, path=str(path), json=suffix == ".json", folder=path.parent)
 
 
-def parse_plan(raw: bytes, *, path: str, json: bool = False) -> Plan:
-    """Read a plan from bytes; `path` is what errors call it."""
+def parse_plan(raw: bytes, *, path: str, json: bool = False, folder: Path | None = None) -> Plan:
+    """Read a plan from bytes; `path` is what errors call it, `folder` is where files that it names are."""
     if json:
         file, form = _from_json(raw.removeprefix(_BOM), path=path)
     else:
         file, form = _checked(parse_toml(raw, path=path, error=PlanError), path=path), "budwood"
     _refuse_tasks(file, path=path)
     plan_layer(file.run, path=path)
+    entries = [_with_prompt(entry, folder, path=path) for entry in file.task]
     return Plan(
-        tasks=tuple(task_specs(file.task, path=path)),
+        tasks=tuple(task_specs(entries, path=path)),
         lanes=tuple(lane_specs(file.lane, path=path)),
         run=file.run,
         path=path,
         format=form,
         explicit=explicit_zeroes(file.task),
     )
+
+
+def _with_prompt(entry: TaskEntry, folder: Path | None, *, path: str) -> TaskEntry:
+    """Read the prompt of a task that has it in a file."""
+    if entry.prompt_file is None:
+        return entry
+    if entry.prompt:
+        raise PlanError(f"task {str(entry.id)!r} of {path} has both prompt and prompt_file", hint="leave one out")
+    raw = read_bytes((folder or Path()) / entry.prompt_file, error=PlanError)
+    text = decoded(raw, path=entry.prompt_file, error=PlanError)
+    if not text.strip():
+        raise PlanError(f"{entry.prompt_file}, the prompt of task {str(entry.id)!r} of {path}, is empty")
+    return msgspec.structs.replace(entry, prompt=text)
 
 
 def _refuse_tasks(file: PlanFile, *, path: str) -> None:

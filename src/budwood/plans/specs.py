@@ -14,7 +14,7 @@ from budwood.plans.entries import LaneEntry, TaskEntry
 from budwood.plans.keys import LANE_KEYS, TASK_KEYS
 from budwood.settings.kinds import Unfit, bytes_of, seconds
 
-_ZEROES = ("retries", "reserve_usd", "reserve_tokens")
+_ZEROES = ("retries", "reserve_usd", "reserve_tokens", "allow_unchanged")
 _NO_KWARGS: dict[str, object] = {}
 _NO_ENV: dict[str, str] = {}
 """Shared by all tasks that have none; a spec is never changed."""
@@ -55,6 +55,11 @@ def _says_more(entry: TaskEntry) -> bool:
         or entry.memory is not None
         or entry.reserve_usd
         or entry.reserve_tokens
+        or entry.agent is not None
+        or entry.model is not None
+        or entry.check is not None
+        or entry.touches
+        or entry.allow_unchanged
     )
 
 
@@ -73,6 +78,11 @@ def _rarer(entry: TaskEntry, *, path: str) -> dict[str, object]:
         "memory_bytes": None if entry.memory is None else _memory(entry, path=path),
         "reserve_usd": entry.reserve_usd or 0.0,
         "reserve_tokens": entry.reserve_tokens or 0,
+        "agent": () if entry.agent is None else _agents(entry, path=path),
+        "model": _some_text(entry, "model", path=path),
+        "check": _check(entry, path=path),
+        "touches": _touches(entry, path=path),
+        "allow_unchanged": entry.allow_unchanged or False,
     }
 
 
@@ -87,7 +97,7 @@ def explicit_zeroes(entries: Sequence[TaskEntry]) -> dict[int, tuple[str, ...]]:
     """Find the keys that a task sets to 0 itself, so that a default of [run] does not replace them."""
     found = {}
     for number, entry in enumerate(entries):
-        if entry.retries is not None or entry.reserve_usd is not None or entry.reserve_tokens is not None:
+        if any(getattr(entry, key) is not None for key in _ZEROES):
             zeroes = tuple(key for key in _ZEROES if getattr(entry, key) == 0)
             if zeroes:
                 found[number] = zeroes
@@ -178,6 +188,40 @@ def _env_pass(entry: TaskEntry, *, path: str) -> tuple[str, ...]:
     if any(not name or "=" in name or "\0" in name for name in entry.env_pass):
         raise _unfit("env_pass", entry, path=path, hint="names only; env sets values")
     return entry.env_pass
+
+
+def _agents(entry: TaskEntry, *, path: str) -> tuple[str, ...]:
+    names = (entry.agent,) if isinstance(entry.agent, str) else entry.agent or ()
+    if not names or not all(name.strip() for name in names) or len(set(names)) < len(names):
+        raise _unfit("agent", entry, path=path)
+    if entry.run is not None or entry.function is not None:
+        key = "run" if entry.run is not None else "function"
+        raise PlanError(
+            f"task {str(entry.id)!r} of {path} has both agent and {key}", hint="an agent does what prompt says"
+        )
+    return names
+
+
+def _some_text(entry: TaskEntry, key: str, *, path: str) -> str | None:
+    text: str | None = getattr(entry, key)
+    if text is not None and (not text.strip() or "\0" in text):
+        raise _unfit(key, entry, path=path)
+    return text
+
+
+def _check(entry: TaskEntry, *, path: str) -> str | None:
+    if entry.check is not None and entry.function is not None:
+        raise PlanError(
+            f"task {str(entry.id)!r} of {path} has both check and function",
+            hint="a function can judge its own work, and raise",
+        )
+    return _some_text(entry, "check", path=path)
+
+
+def _touches(entry: TaskEntry, *, path: str) -> tuple[str, ...]:
+    if not all(touched.strip() for touched in entry.touches):
+        raise _unfit("touches", entry, path=path)
+    return entry.touches
 
 
 def _group(entry: TaskEntry, *, path: str) -> str | None:

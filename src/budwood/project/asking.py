@@ -21,7 +21,7 @@ from budwood.engine import Listener
 from budwood.errors import LeaseHeld, StoreError, UsageError
 from budwood.project.find import find_task, not_begun
 from budwood.settings import Resolved
-from budwood.stores import Request, Store
+from budwood.stores import Request, RequestBody, Store
 
 ANSWER_WITHIN_S = 10.0
 _LOOK_AGAIN_S = 0.02
@@ -36,14 +36,17 @@ class Asked:
     resolved: Resolved
 
 
-def ask(asked: Asked, kind: str, *, tasks: Sequence[str] = (), alone: Callable[[Request], None]) -> Request:
+def ask(
+    asked: Asked, kind: str, *, tasks: Sequence[str] = (), text: str = "", alone: Callable[[Request], None]
+) -> Request:
     """Put the request on the table and return it with its answer; a refusal is raised.
 
     `alone` answers it where no driver is alive. One that is still pending has a driver that does not answer.
     """
     store, row = asked.store, asked.row
     ids: list[TaskId] = [find_task(store, row, task).id for task in tasks]
-    body = msgspec.json.encode(ids).decode() if ids else ""
+    wish: object = RequestBody(tasks=ids, text=text) if text else ids
+    body = msgspec.json.encode(wish).decode() if ids else ""
     request = store.ask(row.id, kind, body=body, key=secrets.token_hex(8))
     answered = _settle(asked, request, alone)
     if answered.state == "refused":

@@ -10,16 +10,21 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from budwood import settings as s
 from budwood._core.model import RunSettings
 from budwood._core.rows import RunRow
+from budwood.engine.workshop import Workshop
 from budwood.errors import SettingsError, UsageError
 from budwood.executors.local import LocalExecutor, RunPaths, Tokens, find_binary, make_runtime
 from budwood.plans import Plan
 from budwood.stores import Store, is_there, open_store
 from budwood.stores.address import is_postgres, refuse_misspelt, shown
 from budwood.stores.sqlite.faults import unwritable
+
+if TYPE_CHECKING:
+    from budwood.engine.workshop.bench import Bench
 
 SETTINGS_FILE = "budwood.toml"
 STATE_DIR = ".budwood"
@@ -39,9 +44,14 @@ class Project:
         """Where budwood keeps what it needs; ignores itself in git."""
         return self.root / STATE_DIR
 
+    @property
+    def run_dirs(self) -> Path:
+        """Where the directories of runs are."""
+        return self.state_dir / "runs"
+
     def run_dir(self, run: str) -> Path:
         """Return the directory of one run."""
-        return self.state_dir / "runs" / run
+        return self.run_dirs / run
 
     def resolve(self, *, flags: Mapping[str, object], plan: Plan | None = None) -> s.Resolved:
         """Put all layers of settings on top of each other; a store that can be none is refused here, before any use."""
@@ -107,18 +117,24 @@ class Project:
         """Say whether a program can be started, by its path or as a name on the PATH."""
         return shutil.which(name, path=self.environ.get("PATH")) is not None
 
-    def executor(self, run: str, settings: RunSettings) -> LocalExecutor:
+    def executor(self, run: str, settings: RunSettings) -> Workshop:
         """Make the executor of one run; its files lie in the project's state directory, wherever the store is."""
         make_state_dir(self.state_dir)
         paths = RunPaths(self.run_dir(run), runtime=make_runtime(runtime_root(), run))
         limit = settings.machine_slots
-        return LocalExecutor(
+        local = LocalExecutor(
             paths,
             run_id=run,
             binary=find_binary(),
             environ=self.environ,
             tokens=None if limit is None else lambda loop: Tokens(machine_dir(), limit, loop=loop),
         )
+        return Workshop(local, lambda name, settings: self._bench(paths, run, name, settings))
+
+    def _bench(self, paths: RunPaths, run: str, name: str, settings: RunSettings) -> "Bench":
+        from budwood.project.bench import make_bench  # what only runs with workspaces need takes long to load
+
+        return make_bench(self, paths, run=run, name=name, settings=settings)
 
 
 def find_project(start: Path | None = None) -> Project:
@@ -186,9 +202,14 @@ def user_file() -> Path:
 
 def machine_dir() -> Path:
     """Return where the runs of one user on this machine meet."""
+    return state_home() / "machine"
+
+
+def state_home() -> Path:
+    """Return where budwood keeps what is no project's."""
     import platformdirs  # where it is not needed, a run starts sooner
 
-    return Path(platformdirs.user_state_dir("budwood")) / "machine"
+    return Path(platformdirs.user_state_dir("budwood"))
 
 
 def runtime_root() -> Path:

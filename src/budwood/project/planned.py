@@ -5,7 +5,7 @@ Knows plans, settings and the project. Must not write anything.
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -19,11 +19,13 @@ from budwood._core.replay import fold
 from budwood._core.state import RunState
 from budwood.engine import Opening
 from budwood.engine.opening import begin_run, go_on, revision
-from budwood.errors import PlanError, UsageError
+from budwood.errors import UsageError
 from budwood.plans import Plan, read_plan, refuse_impossible, task_defaults, warnings, with_defaults
 from budwood.project.find import find_run
+from budwood.project.manning import man, refuse_missing
 from budwood.project.place import Project, find_project, this_machine
 from budwood.project.strategy import make_strategy
+from budwood.project.workspaces import workspace_kind, workspace_terms
 from budwood.settings import DEFAULT, Resolved, run_settings
 from budwood.stores import Store
 from budwood.strategies import PlanStrategy, Strategy
@@ -58,6 +60,20 @@ class Planned:
             settings = msgspec.structs.replace(settings, slots=1)
         return len(warnings(self.plan, self.graph, settings))
 
+    def equipped(self, *, include_dirty: bool = False) -> "Planned":
+        """Settle where a new run's attempts would work; refused if its agents are not here."""
+        kind = workspace_kind(self.project, self.resolved, agents=bool(self.settings.agents))
+        if kind is None:
+            if include_dirty:
+                raise UsageError(
+                    "--include-dirty is about workspaces, and this plan has none", hint="its commands run where you are"
+                )
+            return self
+        refuse_missing(self.settings, self.plan.tasks, self.project)
+        word = "epic" if self.plan.format == "yokeflow" else "lane"
+        terms = workspace_terms(self.project, self.resolved, kind, word=word, include_dirty=include_dirty)
+        return replace(self, settings=msgspec.structs.replace(self.settings, workspace=terms))
+
     def opening(self, *, run: str, name: str) -> Opening:
         """Begin the run, or, if it has begun before, go on with this plan and these settings."""
         created = RunCreated(
@@ -91,10 +107,11 @@ class Planned:
         return opening
 
     def _settings_of(self, begun: RunState) -> RunSettings:
-        """Return the settings to go on with: a window that nobody set stays that of the strategy as the run began."""
+        """Return the settings to go on with: workspaces, and a window that nobody set, stay as the run began."""
+        kept = msgspec.structs.replace(self.settings, workspace=begun.settings.workspace)
         if self.resolved.value("window") is not None:
-            return self.settings
-        return msgspec.structs.replace(self.settings, window=begun.settings.window)
+            return kept
+        return msgspec.structs.replace(kept, window=begun.settings.window)
 
     def end_of(self, store: Store, run: str) -> RunState | None:
         """Return what its run came to, if that is over and the plan as it was; None if there is something to drive."""
@@ -124,9 +141,9 @@ def make_planned(
     resolved = project.resolve(flags=flags, plan=plan)
     plan = with_defaults(plan, resolved)
     settings = run_settings(resolved, this_machine())
+    plan, settings = man(plan, settings, project, resolved)
     graph = build(plan.tasks, plan.lanes)
     refuse_impossible(plan, settings)
-    _refuse_without_command(plan)
     leads = leader_of(plan, project, resolved) if strategy is None else strategy
     settings = with_surroundings(settings, project, resolved, strategy=leads, tasks=plan.tasks)
     return Planned(project, resolved, plan, graph, settings, source, leads)
@@ -160,13 +177,3 @@ def leader_of(plan: Plan, project: Project, resolved: Resolved) -> Strategy:
 def fresh_run_id() -> str:
     """Make an id that no other run has."""
     return run_id(int.from_bytes(os.urandom(7)) >> 6)
-
-
-def _refuse_without_command(plan: Plan) -> None:
-    for task in plan.tasks:
-        if task.run is None and task.function is None:
-            what = "a prompt but no command" if task.prompt else "no command"
-            raise PlanError(
-                f"task {str(task.id)!r} of {plan.path} has {what}: this version runs commands and functions",
-                hint=f'give it one: run = "…"; budwood plan show {plan.path} draws the plan as it is',
-            )

@@ -262,7 +262,134 @@ _RUN = (
     ),
 )
 
+_WORKSPACE = (
+    Key(
+        name="workspace",
+        kind=kinds.choice("auto", "none", "clone", "worktree", "copy"),
+        default="auto",
+        field="",
+        flag="--workspace",
+        doc="What attempts work in. `auto`: with agents, a clone inside git, else a copy; with commands only, `none`.",
+        example='"worktree"',
+    ),
+    Key(
+        name="base",
+        kind=kinds.SOME_TEXT,
+        default="HEAD",
+        field="",
+        flag="--base",
+        doc="The branch, tag or commit whose files workspaces start with; a run keeps the commit that it was.",
+        example='"origin/main"',
+    ),
+    Key(
+        name="bring",
+        kind=kinds.PATHS,
+        default=(),
+        default_doc="[]",
+        field="",
+        doc="Patterns of files that git ignores and a workspace gets copies of, beside those of .worktreeinclude.",
+        example='[".env"]',
+    ),
+    Key(
+        name="link",
+        kind=kinds.PATHS,
+        default=(),
+        default_doc="[]",
+        field="",
+        doc="Directories of your checkout that workspaces use where they are, through a link.",
+        example='["node_modules"]',
+    ),
+    Key(
+        name="setup",
+        kind=kinds.SOME_TEXT,
+        field="",
+        doc="A shell command that makes a new workspace ready; again only when it, or a lock file, has changed.",
+        example='"npm ci"',
+    ),
+    Key(
+        name="setup_timeout",
+        kind=kinds.DURATION,
+        default=1800.0,
+        default_doc="30m",
+        field="",
+        doc="Time limit of `setup`.",
+        example='"10m"',
+    ),
+    Key(
+        name="setup_keeps",
+        kind=kinds.PATHS,
+        default=(),
+        default_doc="[]",
+        field="",
+        doc="What `setup` made and the next attempt in the same workspace finds again; no part of what attempts leave.",
+        example='["node_modules"]',
+    ),
+    Key(
+        name="sparse",
+        kind=kinds.PATHS,
+        default=(),
+        default_doc="all",
+        field="",
+        doc="Directories that workspaces get, of a large repository; files at its top come along.",
+        example='["services/api"]',
+    ),
+    Key(
+        name="ports",
+        kind=kinds.whole(0, high=100),
+        default=0,
+        field="",
+        doc="Ports that each attempt gets for its own servers, as BUDWOOD_PORT_1 and so on.",
+        example="2",
+    ),
+    Key(
+        name="keep",
+        kind=kinds.FLAG,
+        default=False,
+        default_doc="false",
+        field="",
+        flag="--keep",
+        doc="Leave the workspaces of ended attempts as they are, instead of handing them on.",
+        example="true",
+    ),
+)
+
 _TASK = (
+    Key(
+        name="agent",
+        kind=kinds.NAMES,
+        default=(),
+        default_doc="none",
+        scope=Scope.TASK,
+        flag="--agent",
+        doc="Who does what `prompt` says; of a list, the first whose account is not at its limit.",
+        example='["claude", "codex"]',
+    ),
+    Key(
+        name="model",
+        kind=kinds.SOME_TEXT,
+        scope=Scope.TASK,
+        flag="--model",
+        default_doc="the agent's own",
+        doc="The model that an agent is told to use.",
+        example='"haiku"',
+    ),
+    Key(
+        name="check",
+        kind=kinds.SOME_TEXT,
+        scope=Scope.TASK,
+        flag="--check",
+        doc="A shell command that judges an attempt when its work is done; if it fails, so does the attempt.",
+        example='"pytest -q"',
+    ),
+    Key(
+        name="allow_unchanged",
+        kind=kinds.FLAG,
+        default=False,
+        default_doc="false",
+        scope=Scope.TASK,
+        doc="Whether an agent that changed no file can have done its task.",
+        example="true",
+    ),
     Key(
         name="timeout",
         kind=kinds.DURATION,
@@ -343,9 +470,18 @@ _MACHINE = (
         doc="Where events live.",
         example='"/var/lib/budwood/store.db"',
     ),
+    Key(
+        name="pool",
+        kind=kinds.TEXT,
+        default="",
+        default_doc="in the state directory of the user",
+        scope=Scope.MACHINE,
+        doc="Where workspaces lie; never inside a repository.",
+        example='"/mnt/fast/budwood"',
+    ),
 )
 
-KEYS: dict[str, Key] = {key.name: key for key in (*_RUN, *_TASK, *_MACHINE)}
+KEYS: dict[str, Key] = {key.name: key for key in (*_RUN, *_WORKSPACE, *_TASK, *_MACHINE)}
 """Every setting, in the order in which it is shown."""
 
 NOT_SETTINGS = frozenset(

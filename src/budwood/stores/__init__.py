@@ -7,9 +7,21 @@ from pathlib import Path
 
 from budwood.errors import MissingExtra
 from budwood.stores.address import is_postgres, refuse_misspelt, shown
-from budwood.stores.base import Answer, Bell, Claim, Commit, Lease, LogEntry, Request, Store
+from budwood.stores.base import Answer, Bell, Claim, Commit, Lease, LogEntry, Request, RequestBody, Store
 
-__all__ = ["Answer", "Bell", "Claim", "Commit", "Lease", "LogEntry", "Request", "Store", "is_there", "open_store"]
+__all__ = [
+    "Answer",
+    "Bell",
+    "Claim",
+    "Commit",
+    "Lease",
+    "LogEntry",
+    "Request",
+    "RequestBody",
+    "Store",
+    "is_there",
+    "open_store",
+]
 
 
 def open_store(where: str | Path, *, create: bool = True) -> Store:

@@ -24,6 +24,7 @@ from typing import Literal, Self
 from msgspec import Struct
 
 from budwood._core.events import Recorded
+from budwood._core.model import TaskId
 from budwood._core.rows import AttemptRow, DependencyRow, Rows, RunRow, TaskRow
 from budwood.errors import LeaseLost, StoreConflict, StoreError, UsageError
 
@@ -57,6 +58,13 @@ class Request(Struct, frozen=True, kw_only=True):
     body: str = ""
     state: Literal["pending", "taken", "refused"] = "pending"
     answer: str = ""
+
+
+class RequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a request says beside its kind, where that is more than a list of tasks."""
+
+    tasks: list[TaskId]
+    text: str = ""
 
 
 class Answer(Struct, frozen=True, kw_only=True):

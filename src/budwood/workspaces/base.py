@@ -32,6 +32,8 @@ class Workspace(Struct, frozen=True, kw_only=True):
     """The commit whose files it was handed out with."""
     warm: bool
     """Whether it was used before: what `setup` made may still be there."""
+    setup_due: bool = False
+    """Whether `setup` must run before anything else does."""
 
 
 class Workspaces(ABC):

@@ -114,6 +114,19 @@ class Pool(Workspaces):
             raise WorkspaceError(f"what {holder} left is not kept under {ref}; its directory stays: {place.tree}")
         place.let_go()
 
+    def release(self, holder: str) -> None:
+        """Give a directory back in which nobody has worked; harmless if it was given back before."""
+        place = self._place_of(holder)
+        if place is not None:
+            place.let_go()
+
+    def note_setup(self, holder: str) -> None:
+        """Remember that `setup` has made a holder's directory ready."""
+
+    def holders(self) -> list[str]:
+        """Name everybody who has a directory."""
+        return [held.holder for place in places_in(self._folder) if (held := place.held) is not None]
+
     def restore(self, commit: str, into: Path) -> None:
         into.mkdir(parents=True, exist_ok=True)
         if any(into.iterdir()):

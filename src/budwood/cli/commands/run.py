@@ -23,6 +23,13 @@ from budwood.stores import Store
 @limit_options
 @click.option("--seed", type=int, metavar="N", help="Every random number is derived from it; a run keeps its seed.")
 @click.option("--name", metavar="NAME", help="What the run is called; default: the file's name.")
+@click.option("--agent", metavar="NAME", help="Who does what prompts say, unless a task says otherwise.")
+@click.option("--model", metavar="NAME", help="The model that agents use, unless a task says otherwise.")
+@click.option("--check", metavar="CMD", help="What judges an attempt, unless a task says otherwise.")
+@click.option("--base", metavar="COMMIT", help="What workspaces start with; default: HEAD.")
+@click.option("--workspace", metavar="KIND", help="What attempts work in: clone, worktree, copy or none.")
+@click.option("--include-dirty", is_flag=True, help="Start with your checkout as it is, changes and new files too.")
+@click.option("--keep", is_flag=True, default=None, help="Leave the workspaces of ended attempts as they are.")
 @click.option("--again", is_flag=True, help="Make a new run, even if this file's last one is unfinished or done.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; start and write nothing.")
 @drive_options
@@ -30,6 +37,7 @@ def command(
     file: str,
     again: bool,
     dry_run: bool,
+    include_dirty: bool,
     detach: bool,
     jsonl: bool,
     quiet: bool,
@@ -51,6 +59,7 @@ def command(
 
         show_dry_run(planned, again=again)
         return 0
+    planned = planned.equipped(include_dirty=include_dirty)
     if not quiet:
         _remark(planned, file)
     find_binary()  # without a supervisor nothing can run, and nothing shall be claimed

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from budwood.executors.base import Loop, Sink
-from budwood.executors.local.environment import passed
+from budwood.executors.environment import passed
 from budwood.executors.local.paths import RunPaths
 from budwood.executors.local.sweep import Sweeper
 

@@ -1,0 +1,140 @@
+"""What is done for one attempt, in a thread: its workspace and steps before, its trees and its agent's word after.
+
+Every part may be repeated: a driver that is killed here leaves it to the next. Knows workspaces and agents; must not
+know the state of the run, and must not print.
+"""
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from datetime import tzinfo
+from pathlib import Path
+
+import msgspec
+
+from budwood._core.model import AgentTerms, Outcome, WorkspaceTerms
+from budwood.agents.base import Agent, Price
+from budwood.engine.workshop.branches import Branches
+from budwood.engine.workshop.faults import fault
+from budwood.engine.workshop.judging import weigh
+from budwood.engine.workshop.leaving import describe
+from budwood.engine.workshop.orders import Order
+from budwood.engine.workshop.outfit import TRANSCRIPT, Outfitter
+from budwood.engine.workshop.reading import read_agent
+from budwood.errors import BudwoodError
+from budwood.executors.base import Work
+from budwood.workspaces import Pool, Repository
+from budwood.workspaces.fingerprint import Fingerprint, differences, fingerprint
+from budwood.workspaces.merging import merge_all
+from budwood.workspaces.ports import Ports
+
+
+class Bench:
+    """Serves the attempts of one run."""
+
+    def __init__(
+        self,
+        *,
+        run: str,
+        refs: str,
+        terms: WorkspaceTerms,
+        agents: Mapping[str, AgentTerms],
+        prices: Mapping[str, Price],
+        repository: Repository,
+        pool: Pool,
+        ports: Ports,
+        outfitter: Outfitter,
+        attempts: Path,
+        make_agent: Callable[[str], Agent],
+        zone: tzinfo,
+        watches: bool,
+    ) -> None:
+        self._run = run
+        self._refs = refs
+        self._terms = terms
+        self._agents = agents
+        self._prices = prices
+        self._repository = repository
+        self._pool = pool
+        self._ports = ports
+        self._outfitter = outfitter
+        self._attempts = attempts
+        self._make_agent = make_agent
+        self._zone = zone
+        self._watches = watches
+        """Whether there is a checkout of the user's to be looked after."""
+        self._branches = Branches(repository, refs)
+        self._before: dict[str, Fingerprint] = {}
+
+    def prepare(self, order: Order) -> Work | Outcome:
+        """Give an order its workspace; return the work to run there, or why there is none."""
+        try:
+            base = merge_all(self._repository.git, order.starts[0], order.starts[1:], message=_message(order))
+            workspace = self._pool.hand_out(self._holder(order.id), base)
+            ports = self._ports.take(self._holder(order.id), self._terms.ports) if self._terms.ports else ()
+            if self._watches:
+                self._before[order.id] = fingerprint(self._repository)
+            return self._outfitter.work(order, workspace, ports=ports)
+        except (BudwoodError, OSError) as error:
+            return fault(error)
+
+    def finish(self, order: Order, outcome: Outcome, log: bytes | None) -> Outcome:
+        """Keep what an attempt left, hear its agent, and say how it ended."""
+        try:
+            kept = self._pool.keep(self._holder(order.id), self.ref(order.id), message=_message(order))
+            left = describe(self._repository, kept, ref=self.ref(order.id), outside=self._outside(order.id))
+            outcome = msgspec.structs.replace(outcome, left=left)
+            if any(step.name == "setup" and step.exit_code == 0 for step in outcome.steps):
+                self._pool.note_setup(self._holder(order.id))
+            if order.agent:
+                outcome = read_agent(
+                    outcome,
+                    order,
+                    agent=self._make_agent(order.agent),
+                    terms=self._agents[order.agent],
+                    prices=self._prices,
+                    transcript=self._attempts / order.id / TRANSCRIPT,
+                    now_ms=time.time_ns() // 1_000_000,
+                    zone=self._zone,
+                )
+            return weigh(order, outcome, log)
+        except (BudwoodError, OSError) as error:
+            return fault(error, after=outcome)
+
+    def hand_back(self, work_id: str) -> None:
+        """Let others have the workspace of an attempt whose end is in the store."""
+        holder = self._holder(work_id)
+        self._before.pop(work_id, None)
+        if self._repository.ref(self.ref(work_id)) is None:  # it never began, or could not be kept, and is shut
+            self._pool.release(holder)
+        elif not self._terms.keep:
+            self._pool.hand_back(holder, self.ref(work_id))
+        self._ports.give_back(holder)
+
+    def accept(self, branch: str, commit: str) -> None:
+        """Let the branch of a lane stand at a commit."""
+        self._branches.move(branch, commit)
+
+    def tidy(self, open_works: Collection[str]) -> None:
+        """Take back what attempts had whose ends are in the store."""
+        prefix = self._holder("")
+        for holder in self._pool.holders():
+            work_id = holder.removeprefix(prefix)
+            if holder.startswith(prefix) and work_id not in open_works:
+                self.hand_back(work_id)
+
+    def ref(self, work_id: str) -> str:
+        """Name the ref of what an attempt left."""
+        return f"{self._refs}/{work_id}"
+
+    def _holder(self, work_id: str) -> str:
+        return f"{self._run}/{work_id}"
+
+    def _outside(self, work_id: str) -> list[str]:
+        before = self._before.get(work_id)  # None: another driver began it
+        ours = self._branches.names()
+        changed = [] if before is None else differences(before, fingerprint(self._repository))
+        return [name for name in changed if name.removeprefix("branch ") not in ours]
+
+
+def _message(order: Order) -> str:
+    return f"{order.task}: attempt {order.attempt}\n\n{order.text.strip()}\n"

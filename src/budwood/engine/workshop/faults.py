@@ -1,0 +1,35 @@
+"""What went wrong around an attempt, as its outcome.
+
+Knows errors; must not know what was tried.
+"""
+
+import errno
+
+import msgspec
+
+from budwood._core.model import AttemptPhase, Outcome
+from budwood.errors import BudwoodError, UsageError
+from budwood.workspaces.merging import Conflict
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def fault(error: BudwoodError | OSError, *, after: Outcome | None = None) -> Outcome:
+    """Say that an attempt could not have, or could not leave, a workspace; one that was cancelled stays cancelled."""
+    message = error.message if isinstance(error, BudwoodError) else str(error)
+    if after is not None and after.phase in (AttemptPhase.CANCELLED, AttemptPhase.ABANDONED):
+        return msgspec.structs.replace(after, message=f"{after.message}; {message}")
+    start = Outcome(phase=AttemptPhase.FAILED) if after is None else after
+    return msgspec.structs.replace(start, phase=AttemptPhase.FAILED, error_type=_kind(error), message=message)
+
+
+def _kind(error: BudwoodError | OSError) -> str:
+    match error:
+        case Conflict():
+            return "conflict"
+        case OSError(errno=number) if number in _FULL:
+            return "disk_full"
+        case UsageError():
+            return "setup"
+        case _:
+            return "disk_full" if "No space left on device" in str(error) else "workspace"

@@ -1,0 +1,39 @@
+"""How an attempt in a workspace ended, from evidence: exit codes first, then what changed, last what an agent says.
+
+Knows outcomes; must not read files or ask git.
+"""
+
+import msgspec
+
+from budwood._core.model import AttemptPhase, Outcome
+from budwood.engine.workshop.orders import Order
+
+_SAID_BYTES = 2000
+
+
+def weigh(order: Order, outcome: Outcome, log: bytes | None) -> Outcome:
+    """Decide whether what an attempt left is accepted; the next one is told what a check said that refused it."""
+    found = _step_faults(outcome)
+    if found.phase is AttemptPhase.SUCCEEDED and not order.allow_unchanged and found.left and not found.left.files:
+        found = _failed(found, "unchanged", "it changed nothing")
+    if found.phase is AttemptPhase.SUCCEEDED:
+        return msgspec.structs.replace(found, until_ms=None)
+    if found.error_type != "check" or not log:
+        return found
+    return msgspec.structs.replace(found, check_said=log[-_SAID_BYTES:].decode(errors="replace").strip())
+
+
+def _step_faults(outcome: Outcome) -> Outcome:
+    """Say which step it was that failed."""
+    if outcome.phase is not AttemptPhase.FAILED or not outcome.steps:
+        return outcome
+    last = outcome.steps[-1].name
+    if last == "setup":
+        return _failed(outcome, "setup", f"setup failed: {outcome.message}")
+    if last == "check":
+        return _failed(outcome, "check", f"check failed: {outcome.message}")
+    return outcome
+
+
+def _failed(outcome: Outcome, kind: str, message: str) -> Outcome:
+    return msgspec.structs.replace(outcome, phase=AttemptPhase.FAILED, error_type=kind, message=message)

@@ -1,0 +1,35 @@
+"""What an attempt left, in the words of the run: names of commits, and how much it changed.
+
+Knows git; must not judge.
+"""
+
+from collections.abc import Sequence
+
+from budwood._core.model import Left
+from budwood.workspaces import Kept, Repository
+
+_NAMED = 20
+
+
+def describe(repository: Repository, kept: Kept, *, ref: str, outside: Sequence[str]) -> Left:
+    """Describe what was kept."""
+    git = repository.git
+    files = added = removed = 0
+    for entry in git.run("diff-tree", "-r", "-z", "--numstat", "--no-renames", kept.base, kept.candidate).split(b"\0"):
+        counts = entry.split(b"\t", 2)
+        if len(counts) == 3:
+            files += 1
+            added += int(counts[0]) if counts[0].isdigit() else 0  # of what is no text git says "-"
+            removed += int(counts[1]) if counts[1].isdigit() else 0
+    return Left(
+        base=kept.base,
+        tree=kept.candidate,
+        candidate=git.ask("rev-parse", f"{kept.commit}^1"),
+        commit=kept.commit,
+        ref=ref,
+        files=files,
+        lines_added=added,
+        lines_removed=removed,
+        not_kept=(*(each.path for each in kept.left_out), *kept.special)[:_NAMED],
+        outside=tuple(outside[:_NAMED]),
+    )

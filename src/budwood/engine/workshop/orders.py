@@ -1,0 +1,115 @@
+"""An attempt in a workspace, as it is ordered: where it starts from, who is asked for what.
+
+A function of the state, so that an attempt that never began is ordered again word for word. Knows the state; must not
+know git, files or agents.
+"""
+
+from msgspec import Struct
+
+from budwood._core.candidates import lane_of
+from budwood._core.ids import attempt_id, free_name
+from budwood._core.model import TaskId, WorkspaceTerms
+from budwood._core.state import Note, RunState, TaskState
+from budwood.executors.base import Work
+from budwood.workspaces.branches import lane_branch
+
+
+class Dependency(Struct, frozen=True, kw_only=True):
+    """What a task stands on: a candidate that is in its workspace."""
+
+    task: TaskId
+    description: str
+    base: str
+    candidate: str
+
+
+class Order(Work, frozen=True, kw_only=True):
+    """A piece of work that wants a workspace, and maybe an agent. Its steps are made when it has one."""
+
+    task: TaskId
+    number: int
+    attempt: int
+    run: str | tuple[str, ...] | None = None
+    starts: tuple[str, ...]
+    """Commits whose files it starts with, all merged into the first."""
+    agent: str = ""
+    model: str | None = None
+    session: str | None = None
+    spent: tuple[int, int, int] = (0, 0, 0)
+    """What that session has used before."""
+    goal: str = ""
+    text: str = ""
+    wish: str = ""
+    notes: tuple[Note, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
+    check: str | None = None
+    allow_unchanged: bool = False
+
+
+def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
+    """Order the newest attempt of a task; `plain` is what it is beside its workspace."""
+    spec, terms, attempt = task.spec, state.settings.workspace, task.attempt
+    assert terms is not None and attempt is not None
+    go_on = task.go_on
+    session = go_on if go_on is not None and go_on.agent == attempt.agent else None
+    return Order(
+        **{name: getattr(plain, name) for name in plain.__struct_fields__},
+        task=spec.id,
+        number=task.number,
+        attempt=attempt.number,
+        run=spec.run,
+        starts=_starts(state, task, terms),
+        agent=attempt.agent,
+        model=spec.model,
+        session=None if session is None else session.session,
+        spent=(0, 0, 0) if session is None or session.session is None else session.spent,
+        goal=state.settings.goal,
+        text=spec.prompt,
+        wish="" if go_on is None else go_on.wish,
+        notes=task.notes,
+        dependencies=tuple(
+            Dependency(
+                task=other.spec.id,
+                description=other.spec.description,
+                base=other.made.left.base,
+                candidate=other.made.left.candidate,
+            )
+            for other in _stands_on(state, task)
+            if other.made is not None
+        ),
+        check=spec.check,
+        allow_unchanged=spec.allow_unchanged or spec.run is not None,
+    )
+
+
+def _starts(state: RunState, task: TaskState, terms: WorkspaceTerms) -> tuple[str, ...]:
+    """Begin with what is gone on with, else where the lane is; then what it stands on in other lanes, in task order."""
+    lane = lane_of(task.spec)
+    begun = () if task.go_on is None else (task.go_on.candidate,)
+    others = (
+        other.made.left.candidate
+        for other in _stands_on(state, task)
+        if other.made is not None and lane_of(other.spec) != lane
+    )
+    return tuple(dict.fromkeys((*begun, state.heads.get(lane, terms.base), *others)))
+
+
+def _stands_on(state: RunState, task: TaskState) -> list[TaskState]:
+    return [state.tasks[number] for number in sorted(state.hard[task.number])]
+
+
+def branch_names(state: RunState) -> dict[str, str]:
+    """Name the branch of every line of history that has come to something, in the order of lanes and tasks."""
+    word = "lane" if state.settings.workspace is None else state.settings.workspace.word
+    wanted = {f"lane {lane.id}": lane_branch(lane.id, lane.name, word=word) for lane in state.lanes}
+    for task in state.tasks:
+        wanted.setdefault(lane_of(task.spec), lane_branch(task.spec.id, "", word="task"))
+    names: dict[str, str] = {}
+    for lane, name in wanted.items():
+        names[lane] = free_name(name, names.values())
+    return names
+
+
+def attempt_ref(refs: str, number: int, attempt: int) -> str:
+    """Name the ref of what an attempt left; `refs` is where those of its run are."""
+    return f"{refs}/{attempt_id(number, attempt)}"

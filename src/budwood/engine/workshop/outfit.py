@@ -1,0 +1,113 @@
+"""The work of an attempt in its workspace: steps, environment, prompt and what is to be masked.
+
+Knows agents and how their programs are started; must not know git, nor how an attempt ended.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from budwood._core.model import WorkspaceTerms
+from budwood.agents.base import Ability, Agent, Assignment, Launch
+from budwood.agents.config import AgentConfig
+from budwood.engine.workshop.orders import Order
+from budwood.executors.base import SHELL, Step, Work
+from budwood.executors.environment import passed
+from budwood.workspaces import Workspace
+
+TRANSCRIPT = "transcript"
+_SHORTEST_SECRET = 6
+"""What is shorter is no secret, and masking it would make nonsense of a log."""
+
+
+class Outfitter:
+    """Makes the work of one run's orders."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        terms: WorkspaceTerms,
+        subdir: Path,
+        environ: Mapping[str, str],
+        make_agent: Callable[[str], Agent],
+        configs: Mapping[str, AgentConfig],
+        write_prompt: Callable[[Order], str],
+    ) -> None:
+        self._folder = folder
+        self._terms = terms
+        self._subdir = subdir
+        """Where in a workspace the project is: a repository may hold several."""
+        self._environ = environ
+        self._make_agent = make_agent
+        self._configs = configs
+        self._write_prompt = write_prompt
+
+    def work(self, order: Order, workspace: Workspace, *, ports: Sequence[int]) -> Work:
+        """Say what is to be run, and write what it needs."""
+        launch = None if order.run is not None else self._launch(order)
+        cwd = str(workspace.path / self._subdir)
+        env_pass = tuple(dict.fromkeys((*order.env_pass, *(() if launch is None else launch.env_pass))))
+        return Work(
+            id=order.id,
+            slot=order.slot,
+            steps=tuple(self._steps(order, launch, setup_due=workspace.setup_due)),
+            cwd=cwd,
+            env={
+                **order.env,
+                "BUDWOOD_WORKSPACE": cwd,
+                **{f"BUDWOOD_PORT_{number}": str(port) for number, port in enumerate(ports, start=1)},
+                **({} if launch is None else launch.env),
+            },
+            env_pass=env_pass,
+            mask=_secrets(self._environ, env_pass),
+            timeout_s=order.timeout_s,
+            grace_s=order.grace_s,
+            memory_bytes=order.memory_bytes,
+            output_bytes=order.output_bytes,
+            contain=order.contain,
+            begun=order.begun,
+        )
+
+    def _steps(self, order: Order, launch: Launch | None, *, setup_due: bool) -> Iterable[Step]:
+        if setup_due and self._terms.setup is not None:
+            yield Step(name="setup", argv=(*SHELL, self._terms.setup), timeout_s=self._terms.setup_timeout_s)
+        if launch is None:
+            run = order.run
+            yield Step(name="run", argv=(*SHELL, run) if isinstance(run, str) else run or ())
+        else:
+            stdin = None if launch.stdin is None else str(launch.stdin)
+            yield Step(name="agent", argv=launch.argv, stdin=stdin, transcript=TRANSCRIPT)
+        if order.check is not None:
+            yield Step(name="check", argv=(*SHELL, order.check))
+
+    def _launch(self, order: Order) -> Launch:
+        agent, config = self._make_agent(order.agent), self._configs[order.agent]
+        # By task, not by attempt: a session can be gone on with only where its state is.
+        folder = self._folder / str(order.number)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        prompt = self._write_prompt(order)
+        file = folder / f"prompt-{order.attempt}.md"
+        file.write_text(prompt, encoding="utf-8")
+        session = order.session if Ability.SESSION in agent.abilities else None
+        launch = agent.launch(
+            Assignment(
+                prompt_file=file,
+                state_dir=folder,
+                prompt=prompt,
+                model=(order.model or config.model) if Ability.MODEL in agent.abilities else None,
+                max_turns=config.max_turns,
+                budget_usd=config.budget_usd,
+                session=session,
+            )
+        )
+        for path, text in launch.files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return launch
+
+
+def _secrets(environ: Mapping[str, str], names: Iterable[str]) -> tuple[str, ...]:
+    """Return the values of what is passed on: an agent may print them."""
+    values = passed(environ, names).values()
+    return tuple(sorted({value for value in values if len(os.fsencode(value)) >= _SHORTEST_SECRET}))

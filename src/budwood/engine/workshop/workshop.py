@@ -1,0 +1,156 @@
+"""An executor that gives attempts workspaces and keeps what they left, around one that runs them.
+
+Both take time, so they are done in threads: a workspace is made before an attempt is handed on, and what it left is
+kept before its end is told. Killed in between, nothing is lost: both are done again by the next driver. Knows the
+contract of executors and the bench; must not know git or agents.
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from budwood._core.model import AttemptPhase, Outcome, RunSettings
+from budwood.engine.inbox import Inbox
+from budwood.engine.workshop.orders import Order
+from budwood.errors import BudwoodError
+from budwood.executors.base import Executor, Loop, Recovered, Sink, Work
+
+if TYPE_CHECKING:  # runs without workspaces start sooner without it
+    from budwood.engine.workshop.bench import Bench
+
+Result = TypeVar("Result")
+_THREADS = 8
+_UNBEGUN = Outcome(phase=AttemptPhase.CANCELLED, error_type="cancelled", message="cancelled before it began")
+
+
+class Workshop(Executor):
+    """Runs orders through another executor; other work goes straight to it."""
+
+    def __init__(self, inner: Executor, equip: "Callable[[str, RunSettings], Bench]") -> None:
+        self._inner = inner
+        self._equip = equip
+        """Makes the bench of a run that wants one, from its name and settings."""
+        self._equipped: "Bench | None" = None
+        self._orders: dict[str, Order] = {}
+        self._preparing: set[str] = set()
+        self._cancelled: set[str] = set()
+        self._recovering: list[tuple[Order, Outcome, bytes | None]] | None = None
+        self._inbox: Inbox | None = None
+
+    def open(self, fence: int, *, loop: Loop, sink: Sink) -> None:
+        self._loop, self._sink = loop, sink
+        self._inner.open(fence, loop=loop, sink=self)
+
+    def attend(self, name: str, settings: RunSettings) -> None:
+        self._inner.attend(name, settings)
+        if settings.workspace is None:
+            return
+        self._equipped = self._equip(name, settings)
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="workspace")
+        self._tidier = ThreadPoolExecutor(1, thread_name_prefix="tidier")
+        self._inbox = Inbox(self._loop)
+
+    @property
+    def _bench(self) -> "Bench":
+        assert self._equipped is not None
+        return self._equipped
+
+    def recover(self, open_attempts: Iterable[Work]) -> dict[str, Recovered]:
+        works = list(open_attempts)
+        if self._equipped is None:
+            return self._inner.recover(works)
+        self._orders = {work.id: work for work in works if isinstance(work, Order)}
+        self._recovering = []
+        found = self._inner.recover(works)
+        ended, self._recovering = self._recovering, None
+        finished = [self._threads.submit(self._bench.finish, order, outcome, log) for order, outcome, log in ended]
+        for (order, _, log), future in zip(ended, finished, strict=True):
+            self._sink.ended(order.id, future.result(), log=log)
+        self._bench.tidy({order.id for order in self._orders.values()})
+        return found
+
+    def start(self, work: Work) -> None:
+        if not isinstance(work, Order):
+            self._inner.start(work)
+            return
+        self._orders[work.id] = work
+        self._preparing.add(work.id)
+        self._in_thread(lambda: self._bench.prepare(work), then=lambda made: self._prepared(work, made))
+
+    def _prepared(self, order: Order, made: Work | Outcome) -> None:
+        self._preparing.discard(order.id)
+        if order.id in self._cancelled:
+            self._cancelled.discard(order.id)
+            self._sink.ended(order.id, _UNBEGUN, log=b"")
+        elif isinstance(made, Outcome):
+            self._sink.ended(order.id, made, log=b"")
+        else:
+            self._inner.start(made)
+
+    def cancel(self, work_id: str) -> None:
+        if work_id in self._preparing:
+            self._cancelled.add(work_id)
+        else:
+            self._inner.cancel(work_id)
+
+    def forget(self, work_id: str) -> None:
+        self._inner.forget(work_id)
+        order = self._orders.pop(work_id, None)
+        if order is not None:
+            self._tidy_up(lambda: self._bench.hand_back(work_id))
+
+    def accept(self, lane: str, commit: str) -> None:
+        if self._equipped is not None:
+            self._tidy_up(lambda: self._bench.accept(lane, commit))
+
+    def close(self) -> None:
+        self._inner.close()
+        if self._inbox is not None:
+            self._threads.shutdown(wait=True, cancel_futures=True)  # the next driver may want the same directories
+            self._tidier.shutdown(wait=True)
+            self._inbox.close()
+
+    # --- what the inner executor tells ---
+
+    def begun(self, work_id: str, *, pid: int, at_ms: int) -> None:
+        """Pass it on."""
+        self._sink.begun(work_id, pid=pid, at_ms=at_ms)
+
+    def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
+        """Keep what it left; then tell."""
+        order = self._orders.get(work_id)
+        if order is None:
+            self._sink.ended(work_id, outcome, log=log)
+        elif self._recovering is not None:
+            self._recovering.append((order, outcome, log))
+        else:
+            self._in_thread(
+                lambda: self._bench.finish(order, outcome, log),
+                then=lambda found: self._sink.ended(work_id, found, log=log),
+            )
+
+    def retired(self, slot: int, *, reason: str) -> None:
+        """Pass it on."""
+        self._sink.retired(slot, reason=reason)
+
+    def _tidy_up(self, call: Callable[[], None]) -> None:
+        """Do what nothing waits for, in order; the next driver does it again if it fails."""
+
+        def tidy() -> None:
+            try:
+                call()
+            except (BudwoodError, OSError) as error:
+                self.say(f"warning: {error}")
+
+        self._tidier.submit(tidy)
+
+    def _in_thread(self, call: Callable[[], Result], *, then: Callable[[Result], None]) -> None:
+        """Do something in a thread, and go on with what it gave in the loop, where its errors are raised."""
+        inbox = self._inbox
+        assert inbox is not None
+
+        def over(done: "Future[Result]") -> None:
+            if not done.cancelled():
+                inbox.put(lambda: then(done.result()))
+
+        self._threads.submit(call).add_done_callback(over)
