@@ -195,8 +195,8 @@ class Driver:
             if task.phase is TaskPhase.READY and task.not_before_ms > now:
                 # A clock that was set back must not make anybody wait for more than the longest back-off.
                 self._later_wake(task.number, min((task.not_before_ms - now) / 1000, 2 * MAX_BACKOFF_S))
-        for account, until_ms in state.limited.items():
-            self._later_wake_account(account, until_ms)
+        for name, until_ms in state.limited.items():
+            self._later_wake_account(name, until_ms)
         limit_s = state.settings.budget_time_s
         if limit_s is not None:
             self._loop.later(max(0.0, limit_s - state.driven_until(now)), lambda: None)
@@ -312,8 +312,8 @@ class Driver:
                 self._later_wake(number, delay_s)
             case AcceptCandidate(lane=lane, commit=commit):
                 self._accept(lane, commit)
-            case WakeAccount(account=account, until_ms=until_ms):
-                self._later_wake_account(account, until_ms)
+            case WakeAccount(account=name, until_ms=until_ms):
+                self._later_wake_account(name, until_ms)
 
     def _accept(self, lane: str, commit: str) -> None:
         if lane not in self._branches:

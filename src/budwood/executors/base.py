@@ -20,7 +20,6 @@ from msgspec import Struct
 
 from budwood._core.model import Outcome, RunSettings
 
-
 SHELL = ("/bin/sh", "-c")
 """What runs a command that is text."""
 
@@ -120,7 +119,7 @@ class Executor(ABC):
     def open(self, fence: int, *, loop: Loop, sink: Sink) -> None:
         """Take over all slots of the run under this fencing number."""
 
-    def attend(self, name: str, settings: RunSettings) -> None:
+    def attend(self, name: str, settings: RunSettings) -> None:  # noqa: B027 - most have nothing to do here
         """Hear what the run is called and allowed, once it is known and before the first attempt."""
 
     @abstractmethod
@@ -139,7 +138,7 @@ class Executor(ABC):
     def forget(self, work_id: str) -> None:
         """Drop what is kept of an ended attempt: its result is in the store."""
 
-    def accept(self, lane: str, commit: str) -> None:
+    def accept(self, lane: str, commit: str) -> None:  # noqa: B027 - most have nothing to do here
         """Show where a line of history has come to, if there is somebody to show it to; may be repeated."""
 
     @abstractmethod

@@ -15,7 +15,7 @@ from budwood.agents.base import Agent, Price
 from budwood.agents.config import AgentConfig
 from budwood.agents.making import make_agent
 from budwood.agents.prompts import Briefing, Note, Result, prompt_for
-from budwood.engine.workshop.bench import Bench
+from budwood.engine.workshop.bench import Bench, Means
 from budwood.engine.workshop.orders import Dependency, Order
 from budwood.engine.workshop.outfit import Outfitter
 from budwood.errors import InternalError
@@ -45,12 +45,7 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
     def agent_of(agent: str) -> Agent:
         return make_agent(configs[agent], python=sys.executable, prices=prices)
 
-    return Bench(
-        run=run,
-        refs=refs,
-        terms=terms,
-        agents=settings.agents,
-        prices=prices,
+    means = Means(
         repository=ground.repository,
         pool=make_pool(ground, terms, folder=pool_folder(ground, settings.pool)),
         ports=Ports(state_home() / "ports"),
@@ -59,15 +54,16 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
             terms=terms,
             subdir=ground.subdir,
             environ=project.environ,
-            make_agent=agent_of,
             configs=configs,
+            agent_of=agent_of,
             write_prompt=_prompts(ground, agent_of, configs),
         ),
+        agent_of=agent_of,
         attempts=paths.attempts,
-        make_agent=agent_of,
         zone=datetime.now().astimezone().tzinfo or UTC,
         watches=ground.in_git,
     )
+    return Bench(run, refs, settings, means)
 
 
 def _prompts(

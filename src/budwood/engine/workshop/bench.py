@@ -5,13 +5,14 @@ know the state of the run, and must not print.
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
 
 import msgspec
 
-from budwood._core.model import AgentTerms, Outcome, WorkspaceTerms
+from budwood._core.model import Outcome, RunSettings
 from budwood.agents.base import Agent, Price
 from budwood.engine.workshop.branches import Branches
 from budwood.engine.workshop.faults import fault
@@ -28,41 +29,35 @@ from budwood.workspaces.merging import merge_all
 from budwood.workspaces.ports import Ports
 
 
-class Bench:
-    """Serves the attempts of one run."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What a bench works with."""
 
-    def __init__(
-        self,
-        *,
-        run: str,
-        refs: str,
-        terms: WorkspaceTerms,
-        agents: Mapping[str, AgentTerms],
-        prices: Mapping[str, Price],
-        repository: Repository,
-        pool: Pool,
-        ports: Ports,
-        outfitter: Outfitter,
-        attempts: Path,
-        make_agent: Callable[[str], Agent],
-        zone: tzinfo,
-        watches: bool,
-    ) -> None:
+    repository: Repository
+    pool: Pool
+    ports: Ports
+    outfitter: Outfitter
+    agent_of: Callable[[str], Agent]
+    attempts: Path
+    """Where the executor keeps the directories of attempts."""
+    zone: tzinfo
+    watches: bool
+    """Whether there is a checkout of the user's to be looked after."""
+
+
+class Bench:
+    """Serves the attempts of one run; `refs` is where its refs are."""
+
+    def __init__(self, run: str, refs: str, settings: RunSettings, means: Means) -> None:
+        assert settings.workspace is not None
         self._run = run
         self._refs = refs
-        self._terms = terms
-        self._agents = agents
-        self._prices = prices
-        self._repository = repository
-        self._pool = pool
-        self._ports = ports
-        self._outfitter = outfitter
-        self._attempts = attempts
-        self._make_agent = make_agent
-        self._zone = zone
-        self._watches = watches
-        """Whether there is a checkout of the user's to be looked after."""
-        self._branches = Branches(repository, refs)
+        self._terms = settings.workspace
+        self._agents = settings.agents
+        self._prices = msgspec.convert(settings.prices, dict[str, Price])
+        self._means = means
+        self._repository, self._pool, self._ports = means.repository, means.pool, means.ports
+        self._branches = Branches(means.repository, refs)
         self._before: dict[str, Fingerprint] = {}
 
     def prepare(self, order: Order) -> Work | Outcome:
@@ -71,9 +66,9 @@ class Bench:
             base = merge_all(self._repository.git, order.starts[0], order.starts[1:], message=_message(order))
             workspace = self._pool.hand_out(self._holder(order.id), base)
             ports = self._ports.take(self._holder(order.id), self._terms.ports) if self._terms.ports else ()
-            if self._watches:
+            if self._means.watches:
                 self._before[order.id] = fingerprint(self._repository)
-            return self._outfitter.work(order, workspace, ports=ports)
+            return self._means.outfitter.work(order, workspace, ports=ports)
         except (BudwoodError, OSError) as error:
             return fault(error)
 
@@ -89,12 +84,12 @@ class Bench:
                 outcome = read_agent(
                     outcome,
                     order,
-                    agent=self._make_agent(order.agent),
+                    agent=self._means.agent_of(order.agent),
                     terms=self._agents[order.agent],
                     prices=self._prices,
-                    transcript=self._attempts / order.id / TRANSCRIPT,
+                    transcript=self._means.attempts / order.id / TRANSCRIPT,
                     now_ms=time.time_ns() // 1_000_000,
-                    zone=self._zone,
+                    zone=self._means.zone,
                 )
             return weigh(order, outcome, log)
         except (BudwoodError, OSError) as error:

@@ -49,7 +49,8 @@ class Order(Work, frozen=True, kw_only=True):
 def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
     """Order the newest attempt of a task; `plain` is what it is beside its workspace."""
     spec, terms, attempt = task.spec, state.settings.workspace, task.attempt
-    assert terms is not None and attempt is not None
+    assert terms is not None
+    assert attempt is not None
     go_on = task.go_on
     session = go_on if go_on is not None and go_on.agent == attempt.agent else None
     return Order(

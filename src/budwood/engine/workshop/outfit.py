@@ -30,8 +30,8 @@ class Outfitter:
         terms: WorkspaceTerms,
         subdir: Path,
         environ: Mapping[str, str],
-        make_agent: Callable[[str], Agent],
         configs: Mapping[str, AgentConfig],
+        agent_of: Callable[[str], Agent],
         write_prompt: Callable[[Order], str],
     ) -> None:
         self._folder = folder
@@ -39,7 +39,7 @@ class Outfitter:
         self._subdir = subdir
         """Where in a workspace the project is: a repository may hold several."""
         self._environ = environ
-        self._make_agent = make_agent
+        self._agent_of = agent_of
         self._configs = configs
         self._write_prompt = write_prompt
 
@@ -82,7 +82,7 @@ class Outfitter:
             yield Step(name="check", argv=(*SHELL, order.check))
 
     def _launch(self, order: Order) -> Launch:
-        agent, config = self._make_agent(order.agent), self._configs[order.agent]
+        agent, config = self._agent_of(order.agent), self._configs[order.agent]
         # By task, not by attempt: a session can be gone on with only where its state is.
         folder = self._folder / str(order.number)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

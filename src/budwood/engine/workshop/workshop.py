@@ -30,7 +30,7 @@ class Workshop(Executor):
         self._inner = inner
         self._equip = equip
         """Makes the bench of a run that wants one, from its name and settings."""
-        self._equipped: "Bench | None" = None
+        self._equipped: Bench | None = None
         self._orders: dict[str, Order] = {}
         self._preparing: set[str] = set()
         self._cancelled: set[str] = set()
