@@ -4,8 +4,8 @@
 
 Two plans on a real repository, each task an agent (`script`) that thinks for so many seconds and writes a file: 30
 tasks that need nothing of each other, and the seven tasks in three lanes of `examples/overnight`. The bound is what
-nobody can beat: the longest path, or all the work divided by the slots (rounded up to whole tasks), whichever is more. `above` is
-how much longer the run took than that; workspaces, checks, trees and the agent's own start are all in it.
+nobody can beat: the longest path, or all the work divided by the slots (rounded up to whole tasks), whichever is more.
+`above` is how much longer the run took than that; workspaces, checks, trees and the agent's own start are all in it.
 """
 
 import argparse
