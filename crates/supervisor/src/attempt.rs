@@ -2,21 +2,23 @@
 //!
 //! Knows the order of steps, limits and endings. Must not know drivers, sockets or fences.
 
+use std::fs::File;
 use std::os::fd::{OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use crate::cgroup::{Cgroup, Delegation};
 use crate::folder::Folder;
-use crate::log::Log;
 use crate::memory::MemoryWatch;
+use crate::output::Output;
 use crate::own_log::OwnLog;
 use crate::processes::Named;
-use crate::result::{self, Complaint, Outcome, StepResult};
+use crate::result::{Complaint, Outcome, StepResult};
 use crate::spawn::Program;
 use crate::step::{Ground, Step};
 use crate::sys::{self, Wait};
+use crate::text::Text;
 use crate::tree::{Ending, Tree};
-use crate::wire::{Start, seconds};
+use crate::wire::{Start, StepSpec, seconds};
 
 /// Reads of one turn: much output must not keep the loop from its timers.
 const READS_PER_TURN: usize = 16;
@@ -27,7 +29,7 @@ pub struct Attempt {
     pub start: Box<Start>,
     pub began_at_ms: u64,
     pub(crate) folder: Folder,
-    pub(crate) log: Log,
+    pub(crate) output: Output,
     pub(crate) began: Instant,
     pub(crate) results: Vec<StepResult>,
     /// Why it is not simply the last step's outcome; the first cause counts.
@@ -57,7 +59,7 @@ impl Attempt {
         Attempt {
             began_at_ms: wall_clock_ms(),
             folder,
-            log: Log::new(start.head_bytes, start.tail_bytes, start.inline_log_bytes),
+            output: Output::new(&start),
             began: now,
             results: Vec::new(),
             cause: None,
@@ -97,7 +99,8 @@ impl Attempt {
         let own_log = self.own_log.as_ref().map(OwnLog::wake_at);
         let limits = [self.deadline, self.step_deadline, Some(self.memory.wake_at()), own_log];
         // Limits are over once the end has begun.
-        ending.or_else(|| limits.into_iter().flatten().min())
+        let next = ending.or_else(|| limits.into_iter().flatten().min());
+        [next, self.output.wake_at()].into_iter().flatten().min()
     }
 
     /// Start the next step. False: there is none, or it could not be started, or the attempt is to end.
@@ -112,22 +115,33 @@ impl Attempt {
         if self.cause.is_some() {
             return false;
         }
-        let program = Program::new(&spec.argv, &self.start.env, &self.start.cwd);
         let mut result = StepResult::named(&spec.name);
-        let procs = self.cgroup.as_ref().map(Cgroup::procs);
-        match Step::start(&program, ground, self.start.contain, procs) {
+        match self.start_step(spec, ground) {
             Ok(step) => {
                 self.step_deadline = spec.timeout_s.map(|s| step.started + seconds(s));
                 self.step_cpu = Duration::ZERO;
+                self.output.begin_step(spec.transcript.as_ref());
                 self.step = Some(step);
             }
-            Err(failure) => {
-                result.error = Some(program.explain(failure));
+            Err(complaint) => {
+                result.error = Some(complaint);
                 self.cause = Some(Outcome::Spawn);
             }
         }
         self.results.push(result);
         self.step.is_some()
+    }
+
+    fn start_step(&self, spec: &StepSpec, ground: &Ground) -> Result<Step, Complaint> {
+        let input = spec.stdin.as_ref().map(|path| self.open_input(path)).transpose()?;
+        let program = Program::new(&spec.argv, &self.start.env, &self.start.cwd);
+        let procs = self.cgroup.as_ref().map(Cgroup::procs);
+        Step::start(&program, ground, input.as_ref(), self.start.contain, procs).map_err(|f| program.explain(f))
+    }
+
+    fn open_input(&self, path: &Text) -> Result<File, Complaint> {
+        let complain = |e| Complaint { kind: "stdin", message: format!("{path}: {e}") };
+        self.folder.open_input(&path.to_c()).map_err(complain)
     }
 
     /// Do what is due. True when the attempt is over.
@@ -142,6 +156,8 @@ impl Attempt {
             return failed || !self.start_next_step(ground);
         }
         let now = Instant::now();
+        let written = self.output.look(&self.folder, now);
+        self.note(written);
         self.keep_limits(now);
         if let Some(own_log) = &mut self.own_log {
             own_log.look(&self.folder, now);
@@ -243,12 +259,15 @@ impl Attempt {
             if n == 0 {
                 return;
             }
-            // After a failed write the output is still read, so that nothing blocks on the way to its end.
-            if self.fault.is_none() {
-                if let Err(e) = self.log.append(&self.folder, &buffer[..n]) {
-                    self.fail(result::fault("the log cannot be written", &e));
-                }
-            }
+            let taken = self.output.take(&self.folder, &buffer[..n]);
+            self.note(taken);
+        }
+    }
+
+    /// After a failed write the output is still read, so that nothing blocks on the way to its end.
+    fn note(&mut self, written: Result<(), Complaint>) {
+        if let Err(fault) = written {
+            self.fail(fault);
         }
     }
 
@@ -263,6 +282,8 @@ impl Attempt {
     /// Take down what is known of the running step.
     pub(crate) fn close_step(&mut self) {
         let Some(step) = self.step.take() else { return };
+        let written = self.output.end_step(&self.folder);
+        self.note(written);
         if let Some(ending) = self.ending.take() {
             self.ended_processes += ending.ended_processes();
         }

@@ -12,7 +12,9 @@ use std::path::{Component, Path, PathBuf};
 use crate::sys;
 
 const USAGE_LIMIT: u64 = 64 * 1024;
-const OWN_FILES: [&CStr; 7] =
+/// Ends the name that a file has while it is written.
+pub const DRAFT: &[u8] = b".new";
+pub const OWN_FILES: [&CStr; 7] =
     [c"begun", c"spec.json", c"log", c"result.json", c"usage.json", c"log.new", c"result.json.new"];
 
 pub struct Folder {
@@ -82,11 +84,32 @@ impl Folder {
         (bytes.len() as u64 <= USAGE_LIMIT).then(|| String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    /// Make the content of files durable that are in here; what the attempt has removed is gone.
+    pub fn sync_content<'a>(&self, names: impl IntoIterator<Item = &'a CStr>) -> io::Result<()> {
+        for name in names {
+            let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
+            if let Ok(file) = sys::open_at(self.fd(), name, flags, 0) {
+                if file.metadata()?.is_file() {
+                    file.sync_data()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Open what a step is to read. Only a file: a FIFO could keep it waiting, and us.
+    pub fn open_input(&self, path: &CStr) -> io::Result<File> {
+        let file = sys::open_at(self.fd(), path, libc::O_RDONLY | libc::O_NONBLOCK | libc::O_NOCTTY, 0)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        // The step shares the flags of what we opened.
+        sys::check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, 0) })?;
+        Ok(file)
+    }
+
     /// Make names durable: of the files in here, and of the directory itself.
     pub fn sync(&self) -> io::Result<()> {
-        if let Ok(log) = sys::open_at(self.fd(), c"log", libc::O_RDONLY | libc::O_NOFOLLOW, 0) {
-            log.sync_data()?;
-        }
         sys::check(unsafe { libc::fsync(self.fd()) })?;
         match self.path.parent() {
             Some(parent) => File::open(parent)?.sync_all(),

@@ -1,18 +1,22 @@
-//! The log of an attempt: its beginning, its end, and how much was dropped between.
+//! What was printed, in a file: its beginning, its end, and how much was dropped between. An attempt has one, the log; a
+//! step may have one of its own, its transcript.
 //!
 //! Knows the layout of the file. Must not know where the bytes come from.
 //!
 //! Byte `i` of the output lies at offset `i` while it belongs to the head; the bytes behind it lie in a ring of
 //! `tail_bytes` right behind the head, so a killed supervisor loses none of what was to be kept.
 
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
 
-use crate::folder::Folder;
+use crate::folder::{DRAFT, Folder};
 use crate::sys;
 
 pub struct Log {
+    name: CString,
+    draft: CString,
     file: Option<File>,
     head_bytes: u64,
     tail_bytes: u64,
@@ -23,9 +27,10 @@ pub struct Log {
 }
 
 impl Log {
-    pub fn new(head_bytes: u64, tail_bytes: u64, inline_bytes: u64) -> Log {
+    pub fn new(name: &CStr, head_bytes: u64, tail_bytes: u64, inline_bytes: u64) -> Log {
         let memory_limit = usize::try_from(inline_bytes).unwrap_or(usize::MAX);
-        Log { file: None, head_bytes, tail_bytes, total: 0, memory: Vec::new(), memory_limit }
+        let draft = CString::new([name.to_bytes(), DRAFT].concat()).expect("a name has no NUL");
+        Log { name: name.into(), draft, file: None, head_bytes, tail_bytes, total: 0, memory: Vec::new(), memory_limit }
     }
 
     /// Add output. The file is made with the first byte: an attempt that says nothing costs none.
@@ -42,8 +47,8 @@ impl Log {
             }
         } else {
             // Filled before it has its name: it may be an older attempt's file that is used again (`shelf`).
-            self.file = Some(folder.fill(c"log.new", 0o644, &bytes[..head])?);
-            sys::rename_at(folder.fd(), c"log.new", c"log")?;
+            self.file = Some(folder.fill(&self.draft, 0o644, &bytes[..head])?);
+            sys::rename_at(folder.fd(), &self.draft, &self.name)?;
         }
         let Some(file) = &self.file else { return Ok(()) };
         self.append_to_ring(file, &bytes[head..], at + head as u64)
@@ -67,6 +72,14 @@ impl Log {
         Ok(())
     }
 
+    pub fn into_name(self) -> CString {
+        self.name
+    }
+
+    pub fn name(&self) -> &CStr {
+        &self.name
+    }
+
     pub fn output_bytes(&self) -> u64 {
         self.total
     }
@@ -83,7 +96,7 @@ impl Log {
         let Some(ring) = &mut self.file else {
             return Ok(());
         };
-        let mut ordered = sys::create_at(folder.fd(), c"log.new", 0o644)?;
+        let mut ordered = sys::create_at(folder.fd(), &self.draft, 0o644)?;
         copy(ring, 0, self.head_bytes, &mut ordered)?;
         let mut last = *b"\n";
         if self.head_bytes > 0 {
@@ -97,7 +110,7 @@ impl Log {
             copy(ring, self.head_bytes + oldest, self.tail_bytes - oldest, &mut ordered)?;
             copy(ring, self.head_bytes, oldest, &mut ordered)?;
         }
-        sys::rename_at(folder.fd(), c"log.new", c"log")?;
+        sys::rename_at(folder.fd(), &self.draft, &self.name)?;
         self.file = Some(ordered);
         Ok(())
     }
@@ -132,7 +145,7 @@ mod tests {
         let dir =
             std::env::temp_dir().join(format!("budwood-log-{}-{:?}", std::process::id(), std::thread::current().id()));
         let folder = Folder::create(dir.clone(), false).unwrap();
-        let mut log = Log::new(head, tail, 1000);
+        let mut log = Log::new(c"log", head, tail, 1000);
         for chunk in chunks {
             log.append(&folder, chunk).unwrap();
         }

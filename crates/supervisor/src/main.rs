@@ -23,9 +23,11 @@ mod conclusion;
 mod connection;
 mod folder;
 mod log;
+mod mask;
 mod memory;
 #[cfg(target_os = "linux")]
 mod namespace;
+mod output;
 mod own_log;
 mod pidfd;
 mod processes;

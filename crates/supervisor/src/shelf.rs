@@ -82,7 +82,8 @@ fn strip(dir: &Path) -> io::Result<bool> {
     for entry in fs::read_dir(dir)? {
         let entry = entry?;
         match entry.file_name().as_encoded_bytes() {
-            b"begun" | b"spec.json" if is_plain(&entry.metadata()?) => kept += 1,
+            b"begun" if is_plain(&entry.metadata()?) => kept += 1,
+            b"spec.json" if is_private(&entry.metadata()?) => kept += 1,
             b"result.json" => put_aside(&entry, "result.json.new")?,
             b"log" => put_aside(&entry, "log.new")?,
             b"usage.json" if !entry.file_type()?.is_dir() => fs::remove_file(entry.path())?,
@@ -107,6 +108,11 @@ fn put_aside(entry: &fs::DirEntry, name: &str) -> io::Result<()> {
 /// A file of ours that nobody linked elsewhere: writing to it changes nothing but itself.
 fn is_plain(file: &fs::Metadata) -> bool {
     file.is_file() && file.nlink() == 1 && file.mode() & 0o600 == 0o600
+}
+
+/// The next attempt's keys will be in it.
+fn is_private(file: &fs::Metadata) -> bool {
+    is_plain(file) && file.mode() & 0o077 == 0
 }
 
 #[cfg(test)]
@@ -168,11 +174,12 @@ mod tests {
     #[test]
     fn what_the_attempt_changed_is_not_used_again() {
         let mut place = place("changed");
-        let changes: [fn(&Path); 4] = [
+        let changes: [fn(&Path); 5] = [
             |dir| fs::write(dir.join("more"), "").unwrap(),
             |dir| fs::hard_link(dir.join("spec.json"), dir.parent().unwrap().join("elsewhere")).unwrap(),
             |dir| fs::set_permissions(dir, fs::Permissions::from_mode(0o500)).unwrap(),
             |dir| fs::remove_file(dir.join("begun")).unwrap(),
+            |dir| fs::set_permissions(dir.join("spec.json"), fs::Permissions::from_mode(0o640)).unwrap(),
         ];
         for (i, change) in changes.into_iter().enumerate() {
             let dir = place.begin(&i.to_string(), "x").unwrap();

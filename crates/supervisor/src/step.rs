@@ -2,6 +2,7 @@
 //!
 //! Knows one process (or the init above it). Must not know the steps before and after, nor what is left below.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Instant;
@@ -33,11 +34,18 @@ pub struct Step {
 }
 
 impl Step {
-    pub fn start(program: &Program, ground: &Ground, contain: Contain, cgroup: Option<RawFd>) -> Result<Step, Failure> {
+    /// Without an input it reads nothing.
+    pub fn start(
+        program: &Program,
+        ground: &Ground,
+        input: Option<&File>,
+        contain: Contain,
+        cgroup: Option<RawFd>,
+    ) -> Result<Step, Failure> {
         // A pipe of its own: what an earlier step did to its end (O_NONBLOCK, say) would hold for this one too.
         let (output, write_end) = sys::pipe().map_err(|_| Failure { stage: Stage::Clone, errno: sys::errno() })?;
         let setting = Setting {
-            input: ground.null.as_raw_fd(),
+            input: input.map_or(ground.null.as_raw_fd(), AsRawFd::as_raw_fd),
             output: write_end.as_raw_fd(),
             signals_to_reset: &ground.signals_to_reset,
             cgroup,

@@ -79,6 +79,41 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
+/// What must not be shown; also not by `{:?}`. Unlike other text it may hold NUL: it is only looked for.
+#[derive(Clone)]
+pub struct Secret(Vec<u8>);
+
+impl Secret {
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[masked]")
+    }
+}
+
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Secret, D::Error> {
+        struct Bytes;
+        impl Visitor<'_> for Bytes {
+            type Value = Secret;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a string")
+            }
+            fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Secret, E> {
+                Ok(Secret(unescape_surrogates(bytes)))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Secret, E> {
+                self.visit_bytes(text.as_bytes())
+            }
+        }
+        deserializer.deserialize_bytes(Bytes)
+    }
+}
+
 /// The environment of an attempt, in the order it was sent.
 #[derive(Clone, Debug, Default)]
 pub struct Environment(pub Vec<(Text, Text)>);
@@ -144,6 +179,13 @@ mod tests {
         assert!(serde_json::from_str::<Text>(r#""a\u0000b""#).is_err());
         assert!(serde_json::from_str::<Environment>(r#"{"a=b":"c"}"#).is_err());
         assert!(serde_json::from_str::<Environment>(r#"{"":"c"}"#).is_err());
+    }
+
+    #[test]
+    fn a_secret_may_hold_any_byte_and_shows_none() {
+        let secret: Secret = serde_json::from_str(r#""a\u0000\udcffb""#).unwrap();
+        assert_eq!(secret.bytes(), b"a\0\xffb");
+        assert_eq!(format!("{secret:?}"), "[masked]");
     }
 
     #[test]

@@ -2,12 +2,14 @@
 //!
 //! Knows their fields and bounds. Must not know sockets, nor what is done about a message.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::folder::{DRAFT, OWN_FILES};
 use crate::result::AttemptResult;
-use crate::text::{Environment, Text};
+use crate::text::{Environment, Secret, Text};
 
 #[derive(Debug)]
 pub enum Command {
@@ -49,6 +51,9 @@ pub struct Start {
     /// A file in its directory that it writes itself, to be kept from filling the disk.
     #[serde(default)]
     pub own_log: Option<Text>,
+    /// What must not stand in the log or in a transcript.
+    #[serde(default)]
+    pub mask: Vec<Secret>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -57,6 +62,12 @@ pub struct StepSpec {
     pub argv: Vec<Text>,
     #[serde(default)]
     pub timeout_s: Option<f64>,
+    /// A file to read, absolute or from the attempt's directory.
+    #[serde(default)]
+    pub stdin: Option<Text>,
+    /// A file in the attempt's directory that gets what this step prints.
+    #[serde(default)]
+    pub transcript: Option<Text>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -128,7 +139,21 @@ fn read_start(line: &[u8]) -> Result<Start, String> {
     if let Some(name) = start.own_log.as_ref().filter(|name| !is_file_name(name.bytes())) {
         return Err(format!("own_log is {name}, not the name of a file"));
     }
+    check_transcripts(&start)?;
     Ok(start)
+}
+
+/// Each has a file of its own, and a name beside it for the moment when it is put in order.
+fn check_transcripts(start: &Start) -> Result<(), String> {
+    let mut taken: HashSet<Vec<u8>> = OWN_FILES.iter().map(|name| name.to_bytes().to_vec()).collect();
+    taken.extend(start.own_log.iter().map(|name| name.bytes().to_vec()));
+    for name in start.steps.iter().filter_map(|step| step.transcript.as_ref()) {
+        let draft = [name.bytes(), DRAFT].concat();
+        if !is_file_name(name.bytes()) || !taken.insert(name.bytes().to_vec()) || !taken.insert(draft) {
+            return Err(format!("transcript is {name}, not the name of a file that nothing else has"));
+        }
+    }
+    Ok(())
 }
 
 fn check_seconds(limits: impl IntoIterator<Item = f64>) -> Result<(), String> {
@@ -222,6 +247,33 @@ mod tests {
         for name in ["", ".", "..", "a/b", "/etc/passwd"] {
             let bad = START.replace("\"steps\"", &format!("\"own_log\":\"{name}\",\"steps\""));
             assert!(read(bad.as_bytes()).unwrap_err().contains("own_log"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_transcript_has_a_name_of_its_own() {
+        let with = |names: [&str; 2]| {
+            let step = |name| format!(r#"{{"name":"run","argv":["true"],"transcript":"{name}"}}"#);
+            let steps = names.map(step).join(",");
+            let start = START.replace(r#"{"name":"run","argv":["true"]}"#, &steps);
+            read(start.replace("\"steps\"", "\"own_log\":\"own\",\"steps\"").as_bytes())
+        };
+        let Ok(Command::Start(start)) = with(["a.txt", "b.txt"]) else { panic!() };
+        assert_eq!(start.steps[1].transcript.as_ref().unwrap().bytes(), b"b.txt");
+        for names in [
+            ["a", "a"],
+            ["a", "a.new"],
+            ["a.new", "a"],
+            ["log", "b"],
+            ["log.new", "b"],
+            ["result.json", "b"],
+            ["begun", "b"],
+            ["own", "b"],
+            ["a/b", "b"],
+            ["..", "b"],
+            ["", "b"],
+        ] {
+            assert!(with(names).unwrap_err().contains("transcript"), "{names:?}");
         }
     }
 

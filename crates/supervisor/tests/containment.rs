@@ -5,16 +5,6 @@ use common::*;
 use serde_json::{Value, json};
 use std::process::Command;
 
-fn namespace_runs() -> Vec<Run> {
-    let mut runs = vec![Run::new()];
-    if is_root() {
-        runs.push(Run::new().without_privileges());
-    } else {
-        println!("as root this is tried without privileges too");
-    }
-    runs
-}
-
 fn inside(run: &Run, id: &str, script: &str) -> Value {
     let mut start = run.start(id, script);
     start["contain"] = json!("namespace");
@@ -23,7 +13,7 @@ fn inside(run: &Run, id: &str, script: &str) -> Value {
 
 #[test]
 fn in_a_namespace_attempts_run_as_everywhere() {
-    for run in namespace_runs() {
+    for run in runs() {
         let (_supervisor, mut driver) = run.supervise_silently();
         assert_eq!(driver.hello()["contain"], json!(["tree", "namespace"]));
         let ended =
@@ -47,7 +37,7 @@ fn in_a_namespace_attempts_run_as_everywhere() {
 
 #[test]
 fn in_a_namespace_leftovers_limits_and_errors_work_too() {
-    for run in namespace_runs() {
+    for run in runs() {
         let (_supervisor, mut driver) = run.supervise();
         let result =
             driver.result_of(&inside(&run, "1", "setsid sh -c 'trap \"\" TERM; sleep 60; sleep 60' & sleep 0.1"));
@@ -70,7 +60,7 @@ fn in_a_namespace_leftovers_limits_and_errors_work_too() {
 
 #[test]
 fn a_namespace_dies_with_its_supervisor() {
-    for run in namespace_runs() {
+    for run in runs() {
         let (mut supervisor, mut driver) = run.supervise();
         let script = "for i in 1 2 3; do (setsid sh -c 'trap \"\" TERM HUP; while :; do sleep 0.1; done' >&- 2>&- &); done; echo up > up; sleep 60";
         driver.send(&inside(&run, "1", script));

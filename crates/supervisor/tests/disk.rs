@@ -123,3 +123,20 @@ fn a_new_driver_gets_a_result_that_has_no_file() {
     assert_eq!(new.hello()["attempt"], "1");
     assert_eq!(new.expect("ended")["result"]["fault"]["kind"], "disk_full");
 }
+
+#[test]
+fn a_transcript_that_fills_the_disk_ends_the_attempt_as_a_fault() {
+    let Some(disk) = SmallDisk::mount("transcript") else {
+        return;
+    };
+    let run = Run::at(disk.0.join("r"));
+    let (_supervisor, mut driver) = run.supervise();
+    // The log alone would fit.
+    let script = "head -c 700000 /dev/zero; sleep 60";
+    let mut start = run.start_steps("1", &[(script, json!({"transcript": "t"}))]);
+    (start["head_bytes"], start["tail_bytes"]) = (json!(8 << 20), json!(8 << 20));
+    let result = driver.result_of(&start);
+    assert_eq!((&result["outcome"], &result["fault"]["kind"]), (&json!("fault"), &json!("disk_full")), "{result}");
+    driver.send(&json!({"type": "forget", "fence": 1, "dirs": [run.dir("1")]}));
+    assert_eq!(driver.result_of(&run.start("2", "true"))["outcome"], "ok");
+}

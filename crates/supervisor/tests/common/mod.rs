@@ -37,6 +37,17 @@ pub fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
+/// One run as we are and, where we are root, one without privileges.
+pub fn runs() -> Vec<Run> {
+    let mut runs = vec![Run::new()];
+    if is_root() {
+        runs.push(Run::new().without_privileges());
+    } else {
+        println!("as root this is tried without privileges too");
+    }
+    runs
+}
+
 impl Run {
     pub fn new() -> Run {
         static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -138,6 +149,18 @@ impl Run {
             "timeout_s": 30, "grace_s": 0.3, "memory_bytes": null, "head_bytes": 65536, "tail_bytes": 65536,
             "contain": "tree", "forget": [], "inline_log_bytes": 65536,
         })
+    }
+
+    /// A `start` for several shell scripts; each step has the fields of its own object, too.
+    pub fn start_steps(&self, id: &str, steps: &[(&str, Value)]) -> Value {
+        let step = |(i, (script, fields)): (usize, &(&str, Value))| {
+            let mut step = json!({"name": format!("s{i}"), "argv": ["/bin/sh", "-c", script]});
+            step.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            step
+        };
+        let mut start = self.start(id, "");
+        start["steps"] = steps.iter().enumerate().map(step).collect();
+        start
     }
 
     pub fn result(&self, id: &str) -> Value {
