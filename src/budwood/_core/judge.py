@@ -18,7 +18,7 @@ _MOST_USD = 1e9
 _MOST_TOKENS = 10**12
 ENVIRONMENT = frozenset({"disk_full", "io"})
 """The machine failed, not the task: the run pauses, and the attempt does not count."""
-SETUP = frozenset({"not_found", "denied", "no_directory", "spawn", "import"})
+SETUP = frozenset({"not_found", "denied", "no_directory", "spawn", "stdin", "import"})
 """The task could not even begin: what the breaker counts."""
 
 

@@ -156,6 +156,16 @@ class Measure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     survivors: tuple[str, ...] = ()
 
 
+class StepEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one step of an attempt ended; without exit code and signal it was not started, or nobody saw its end."""
+
+    name: str
+    exit_code: int | None = None
+    signal: int | None = None
+    timed_out: bool = False
+    wall_s: float = 0.0
+
+
 class Outcome(Struct, frozen=True, kw_only=True):
     """How an attempt ended, as the executor saw it; not yet judged."""
 
@@ -171,3 +181,5 @@ class Outcome(Struct, frozen=True, kw_only=True):
     pid: int | None = None
     usage: Usage = Usage()
     measure: Measure = Measure()
+    steps: tuple[StepEnd, ...] = ()
+    """Those that were to be started, in order; a call has none."""

@@ -5,6 +5,7 @@ Rules
 - `ended` is reported once, when nothing of the attempt is left, and its result survives the executor's and the
   driver's death until `forget`.
 - An executor opened with a higher fencing number takes all attempts over; one with a lower number can start nothing.
+- What `mask` names stands whole in no log and no transcript; of a call, in nothing that comes with its end.
 - Calls return at once; what happens is told to the sink, from the loop that the executor was opened with.
 
 Knows `_core` only; must not know stores, plans or what a run is for.
@@ -20,12 +21,16 @@ from msgspec import Struct
 from budwood._core.model import Outcome
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One command of an attempt."""
 
     name: str
     argv: tuple[str, ...]
     timeout_s: float | None = None
+    stdin: str | None = None
+    """A file to read, absolute or from the attempt's directory; one that is no readable file is the error `stdin`."""
+    transcript: str | None = None
+    """The name of a file in the attempt's directory that gets what this step prints; there until `forget`."""
 
 
 class Call(Struct, frozen=True, kw_only=True):
@@ -52,6 +57,9 @@ class Work(Struct, frozen=True, kw_only=True):
     grace_s: float = 5.0
     memory_bytes: int | None = None
     output_bytes: int = 4 * 1024 * 1024
+    """How much is kept of what it prints: in its log, and in each transcript."""
+    mask: tuple[str, ...] = ()
+    """Secrets that stand in no log or transcript; what has less than 6 bytes is none."""
     contain: str = "tree"
     begun: bool = False
     """Whether the store knows that it began; then it is never sent again, whatever is missing."""

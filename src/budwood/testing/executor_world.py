@@ -20,8 +20,9 @@ from budwood.executors.base import Executor, Recovered, Work
 WITHIN_S = 30.0
 """No wait lasts longer; what takes so long has failed."""
 
-Kind = Literal["succeeds", "fails", "holds", "prints"]
-"""What an attempt does: ends with 0; ends with 3; waits until it is let go, then ends with 0; prints `hello`."""
+Kind = Literal["succeeds", "fails", "holds", "prints", "reads"]
+"""What each step of an attempt does: ends with 0; ends with 3; waits until it is let go, then ends with 0; prints
+`hello`; prints what it reads."""
 
 
 CallKind = Literal["returns", "raises", "dies", "holds", "prints", "spends"]
@@ -39,7 +40,7 @@ class ExecutorWorld(ABC):
 
     @abstractmethod
     def work(self, work_id: str, kind: Kind, *, slot: int = 0, timeout_s: float | None = None) -> Work:
-        """Describe an attempt that does this; its grace period is short."""
+        """Describe an attempt of one step that does this; its grace period is short."""
 
     @abstractmethod
     def call(self, work_id: str, kind: CallKind, *, slot: int = 0, timeout_s: float | None = None) -> Work:
@@ -48,6 +49,10 @@ class ExecutorWorld(ABC):
     @abstractmethod
     def let_go(self, work_id: str) -> None:
         """Let an attempt that holds go on to its end."""
+
+    @abstractmethod
+    def transcript(self, work_id: str, name: str) -> bytes:
+        """Read what a step of an ended attempt printed into the transcript of this name."""
 
     @abstractmethod
     def lose(self, work_id: str) -> None:

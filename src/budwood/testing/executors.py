@@ -16,6 +16,7 @@ from budwood._core.model import AttemptPhase
 from budwood.errors import BudwoodError
 from budwood.executors.base import Recovered
 from budwood.testing.executor_calls import CallRecoveryRules, CallRules
+from budwood.testing.executor_steps import StepRules
 from budwood.testing.executor_world import CallKind, ExecutorRules, ExecutorWorld, Kind, Post
 from budwood.testing.fake_executor import Ending, FakeExecutor, FakeMachine, failed, raised, returned, succeeded
 
@@ -264,5 +265,5 @@ class FenceRules(ExecutorRules):
             assert posts(number).end_of(name).phase is AttemptPhase.SUCCEEDED
 
 
-class ExecutorConformance(RunningRules, RecoveryRules, FenceRules, CallRules, CallRecoveryRules):
+class ExecutorConformance(RunningRules, StepRules, RecoveryRules, FenceRules, CallRules, CallRecoveryRules):
     """Every rule of `budwood.executors.base`; inherit, and supply the fixture `world`."""

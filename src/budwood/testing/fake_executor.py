@@ -14,9 +14,10 @@ from itertools import count
 from threading import RLock
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
-from budwood._core.model import AttemptPhase, Outcome, Usage
+from budwood._core.masking import mask_bytes, mask_text
+from budwood._core.model import AttemptPhase, Outcome, StepEnd, Usage
 from budwood.errors import ExecutorError, LeaseLost
 from budwood.executors.base import Executor, Loop, Recovered, Sink, Work
 
@@ -24,10 +25,15 @@ _EPOCH_MS = 1_700_000_000_000
 
 
 class Ending(Struct, frozen=True):
-    """How an attempt ends and what it printed; a log of None is one that is too large to be carried about."""
+    """How an attempt ends and what it printed; a log of None is one that is too large to be carried about.
+
+    Without words of its own a step's transcript is the log. An outcome without steps is taken for one of all of them
+    that succeeded, or of the first that did not.
+    """
 
     outcome: Outcome
     log: bytes | None = b""
+    transcripts: Mapping[str, bytes] = {}
 
 
 def succeeded(*, log: bytes | None = b"") -> Ending:
@@ -86,6 +92,8 @@ class FakeMachine:
         self.ran: Counter[str] = Counter()
         """How often each attempt really ran."""
         self.works: list[Work] = []
+        self.transcripts: dict[tuple[str, str], bytes] = {}
+        """What steps printed into their transcripts, by attempt and name."""
         self.cancelled: list[str] = []
         self.forgotten: list[str] = []
         self._attempts: dict[str, _Attempt] = {}
@@ -109,7 +117,7 @@ class FakeMachine:
             attempt = self._attempts[work_id]
             if attempt.ending is not None:
                 raise AssertionError(f"{work_id} has ended")
-            attempt.ending = ending or succeeded()
+            attempt.ending = self._finish(attempt.work, ending or succeeded())
             self._tell(lambda executor: executor.report_end(work_id))
 
     def lose(self, work_id: str) -> None:
@@ -161,9 +169,12 @@ class FakeMachine:
                 raise ExecutorError(f"slot {work.slot} was given {work.id} while {taken[0]} ran in it")
             tick = next(self._ticks)
             self._attempts[work.id] = _Attempt(work, pid=100_000 + tick, at_ms=_EPOCH_MS + tick)
-            self.ran[work.id] += 1
             self.works.append(work)
-            self._attempts[work.id].ending = self._play(work)
+            ending = _unreadable(work)
+            if ending is None:
+                self.ran[work.id] += 1
+                ending = self._play(work)
+            self._attempts[work.id].ending = None if ending is None else self._finish(work, ending)
             return True
 
     def _play(self, work: Work) -> Ending | None:
@@ -173,6 +184,22 @@ class FakeMachine:
             return returned(self.functions[work.call.function](*work.call.args, **work.call.kwargs))
         except Exception as error:
             return raised(error)
+
+    def _finish(self, work: Work, ending: Ending) -> Ending:
+        """Add what follows from the work itself: how its steps ended, what they wrote, what must not be shown."""
+        outcome = ending.outcome
+        outcome = msgspec.structs.replace(
+            outcome,
+            steps=outcome.steps or _step_ends(work, outcome),
+            message=mask_text(outcome.message, work.mask),
+            traceback=UNSET if outcome.traceback is UNSET else mask_text(outcome.traceback, work.mask),
+        )
+        for step, _ in zip(work.steps, outcome.steps, strict=False):
+            if step.transcript is not None and outcome.error_type != "stdin":
+                words = ending.transcripts.get(step.transcript, ending.log or b"")
+                self.transcripts[work.id, step.transcript] = mask_bytes(words, work.mask)
+        log = None if ending.log is None else mask_bytes(ending.log, work.mask)
+        return Ending(outcome, log, ending.transcripts)
 
     def drop_calls(self) -> None:
         """Let the workers go with their driver: nobody will hear of its calls, but of what they cost."""
@@ -189,6 +216,25 @@ class FakeMachine:
     def find(self, work_id: str) -> _Attempt | None:
         """Return what is known of an attempt."""
         return self._attempts.get(work_id)
+
+
+def _unreadable(work: Work) -> Ending | None:
+    """End an attempt whose first step has nothing to read; what lies in its directory is not looked for."""
+    path = work.steps[0].stdin if work.steps else None
+    if path is None or not os.path.isabs(path) or os.path.isfile(path):
+        return None
+    message = f"{path}: not a file that can be read"
+    return Ending(Outcome(phase=AttemptPhase.FAILED, error_type="stdin", message=message))
+
+
+def _step_ends(work: Work, outcome: Outcome) -> tuple[StepEnd, ...]:
+    if outcome.phase is AttemptPhase.ABANDONED:
+        return ()
+    if outcome.phase is AttemptPhase.SUCCEEDED:
+        return tuple(StepEnd(name=step.name, exit_code=0) for step in work.steps)
+    late = outcome.phase is AttemptPhase.TIMED_OUT
+    end = [StepEnd(name=s.name, exit_code=outcome.exit_code, signal=outcome.signal, timed_out=late) for s in work.steps]
+    return tuple(end[:1])
 
 
 class FakeExecutor(Executor):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from os import close as close_fd
 from pathlib import Path
 
+from budwood._core.masking import mask_bytes, maskable
 from budwood._core.model import AttemptPhase, Outcome
 from budwood.errors import ExecutorError
 from budwood.executors.base import Executor, Loop, Recovered, Sink, Work
@@ -262,6 +263,7 @@ class LocalExecutor(Executor):
             contain=work.contain,
             forget=slot.forget,
             inline_log_bytes=INLINE_LOG_BYTES,
+            mask=maskable(work.mask),
         )
 
     def _hear(self, slot: Slot, message: FromSupervisor) -> None:
@@ -300,7 +302,10 @@ class LocalExecutor(Executor):
         directory = self._paths.attempt(work.id)
         why = LOST if work.call is None else LOST_CALL
         outcome = lost_outcome(swept.left_running, usage=read_usage_report(directory), why=why)
-        self._sink.ended(work.id, outcome, log=read_log(directory))
+        log = read_log(directory)
+        if log and work.call is not None:  # what its worker printed went past the supervisor
+            log = mask_bytes(log, work.mask)
+        self._sink.ended(work.id, outcome, log=log)
 
     def _refused(self, slot: Slot, message: Refused) -> None:
         if message.reason in ("retired", "busy") and slot.work is not None:

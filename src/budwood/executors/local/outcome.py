@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from budwood._core.model import AttemptPhase, Measure, Outcome, Usage
+from budwood._core.model import AttemptPhase, Measure, Outcome, StepEnd, Usage
 
 
 class StepError(Struct, frozen=True):
@@ -94,6 +94,17 @@ def read_outcome(result: Result) -> Outcome:
             ended_processes=result.ended_processes,
             survivors=tuple(f"{survivor.pid} {survivor.command}" for survivor in result.survivors),
         ),
+        steps=tuple(_step_end(step) for step in result.steps),
+    )
+
+
+def _step_end(step: StepResult) -> StepEnd:
+    return StepEnd(
+        name=step.name,
+        exit_code=step.exit_code,
+        signal=step.signal,
+        timed_out=step.timed_out,
+        wall_s=step.wall_s,
     )
 
 

@@ -35,6 +35,7 @@ class Start(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="start"):
     inline_log_bytes: int
     with_driver: bool = False
     own_log: str | None = None
+    mask: tuple[str, ...] = ()
 
 
 class Cancel(Struct, frozen=True, tag="cancel"):

@@ -235,6 +235,7 @@ class Bench:
     def _finish(self, call: OpenCall, outcome: Outcome, *, log: bytes | None, filed: bool) -> None:
         self.call = None
         self._let_go(call)
+        outcome, log = endings.of_call(outcome, log, mask=call.work.mask)
         self._on_end(call.work.id, outcome, log, filed)
 
     def _let_go(self, call: OpenCall) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET
 
+from budwood._core.masking import mask_bytes, mask_text
 from budwood._core.model import AttemptPhase, Measure, Outcome
 from budwood.executors.local.leftovers import STORED_LOG_BYTES, read_ends
 from budwood.executors.local.outcome import Result, read_outcome, read_usage
@@ -89,6 +90,18 @@ def located(
         outcome.measure, wall_s=wall_s, cpu_s=0.0, output_bytes=output_bytes, dropped_bytes=dropped_bytes
     )
     return msgspec.structs.replace(outcome, pid=pid, began_at_ms=began_at_ms, usage=read_usage(usage), measure=measure)
+
+
+def of_call(outcome: Outcome, log: bytes | None, *, mask: tuple[str, ...]) -> tuple[Outcome, bytes | None]:
+    """Leave out what is not the call's (its worker's only step) or not to be shown; what it printed passed nobody."""
+    if mask:
+        outcome = msgspec.structs.replace(
+            outcome,
+            message=mask_text(outcome.message, mask),
+            traceback=UNSET if outcome.traceback is UNSET else mask_text(outcome.traceback, mask),
+        )
+        log = None if log is None else mask_bytes(log, mask)
+    return msgspec.structs.replace(outcome, steps=()) if outcome.steps else outcome, log
 
 
 def never_came(result: Result, *, said: bytes) -> Outcome:
