@@ -11,6 +11,7 @@ Rules
 Knows `errors` only; must not know any agent, store or executor.
 """
 
+import math
 from abc import ABC, abstractmethod
 from datetime import tzinfo
 from enum import StrEnum
@@ -20,7 +21,7 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
-from budwood.errors import UsageError
+from budwood.errors import SettingsError, UsageError
 
 
 class Tokens(Struct, frozen=True, kw_only=True):
@@ -43,6 +44,21 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
 
 NO_TOKENS = Tokens()
+
+
+class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a model costs, in USD for a million tokens."""
+
+    input_per_million: float
+    output_per_million: float
+    cached_per_million: float | None = None
+    """For what the provider had in its cache; without it, such tokens cost as others do."""
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise SettingsError(f"{name} is {value}; a price is a number from 0 up")
 
 
 class Assignment(Struct, frozen=True, kw_only=True):
@@ -73,6 +89,22 @@ class Launch(Struct, frozen=True, kw_only=True):
     """What must be written before it starts, all of it below the state directory."""
 
 
+class Chat(Struct, frozen=True, kw_only=True):
+    """How an endpoint of chat completions is asked, for an agent that has no program of somebody else's."""
+
+    base_url: str
+    """What stands in front of /chat/completions."""
+    api_key_env: str | None = None
+    """The variable that holds the key; without it none is sent."""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    timeout_s: float | None = None
+    """For the whole call."""
+    files: tuple[str, ...] = ()
+    """Patterns of files whose text goes into the prompt."""
+    prices: dict[str, Price] = {}
+
+
 class Overrides(Struct, frozen=True, kw_only=True):
     """What a configuration changes about an agent."""
 
@@ -82,6 +114,11 @@ class Overrides(Struct, frozen=True, kw_only=True):
     env_pass: tuple[str, ...] = ()
     own_state: bool = False
     """Whether its state, logins included, is the attempt's own; only keys in variables then let it in."""
+    account: str = ""
+    """What shares a limit, where that is not as the agent has it."""
+    python: str = ""
+    """The interpreter for programs that come with budwood."""
+    chat: Chat | None = None
 
 
 AS_IT_COMES = Overrides()
@@ -147,17 +184,21 @@ class Agent(ABC):
     """What performs an attempt: two functions, and data about the program."""
 
     name: ClassVar[str]
-    account: ClassVar[str]
+    account: str
     """What shares a limit."""
     program: ClassVar[str]
     tried: ClassVar[tuple[str, ...]] = ()
     """Versions of the program that this adapter was tried with."""
-    login: ClassVar[Login] = Login()
+    login: Login = Login()
     abilities: ClassVar[frozenset[Ability]] = frozenset()
     state_env: ClassVar[str] = ""
     """The variable that moves its state."""
     shares_state: ClassVar[bool] = True
     """Whether several of it may use one state at the same time."""
+    takes_chat: ClassVar[bool] = False
+    """Whether it asks an endpoint that the configuration names."""
+    raw_prompt: ClassVar[bool] = False
+    """Whether its prompt is the task's text as it stands, with nothing written around it."""
 
     def __init__(self, overrides: Overrides = AS_IT_COMES) -> None:
         if overrides.own_state and not self.state_env:
@@ -166,10 +207,12 @@ class Agent(ABC):
                 hint="leave own_state out",
             )
         self.overrides = overrides
+        if overrides.account:
+            self.account = overrides.account
 
     @property
     def version_argv(self) -> tuple[str, ...]:
-        """Name the command that prints the program's version."""
+        """Name the command that prints the program's version; of one word, only where it is can be asked."""
         return (*(self.overrides.command or (self.program,)), "--version")
 
     def launch(self, assignment: Assignment) -> Launch:

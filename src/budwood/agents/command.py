@@ -35,6 +35,11 @@ class Command(Program):
             raise UsageError("agent command has no program", hint='name it: command = ["my-agent", "{prompt_file}"]')
         super().__init__(overrides)
 
+    @property
+    def version_argv(self) -> tuple[str, ...]:
+        """Name the program alone: one that does not know --version would begin to work."""
+        return self.overrides.command[:1]
+
     def arrange(self, assignment: Assignment) -> Launch:
         """Hand over the prompt on standard input; `launch` takes that back where a word asks for it."""
         env = {"BUDWOOD_PROMPT_FILE": str(assignment.prompt_file)}

@@ -19,10 +19,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from budwood.agents.base import Agent, Login
+from budwood.agents.base import Agent
+from budwood.agents.config import Billing
 from budwood.agents.records import one_line, plain
 
-VERSION_TIMEOUT_S = 10.0
+VERSION_TIMEOUT_S = 5.0
 _VERSION_BYTES = 64 * 1024
 _POLL_S = 0.05
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*(?:-[0-9A-Za-z][0-9A-Za-z.-]*)?)(?![\w])")
@@ -34,6 +35,15 @@ class LoginState(StrEnum):
     KEY = "key"
     SUBSCRIPTION = "subscription"
     NONE = "none"
+    UNKNOWN = "unknown"
+    """It needs none, or nobody knows where it would be."""
+
+
+class FoundLogin(Struct, frozen=True, kw_only=True):
+    """How an agent would be let in, and which variable or file says so."""
+
+    state: LoginState
+    at: str = ""
 
 
 class Version(Struct, frozen=True, kw_only=True):
@@ -49,17 +59,19 @@ class Sighting(Struct, frozen=True, kw_only=True):
     program: Path | None = None
     version: str | None = None
     is_tried: bool = False
-    login: LoginState = LoginState.NONE
+    login: FoundLogin = FoundLogin(state=LoginState.UNKNOWN)
     problem: str = ""
 
 
 def look_for(agent: Agent, environ: Mapping[str, str], *, home: Path, timeout_s: float = VERSION_TIMEOUT_S) -> Sighting:
     """Find out whether an agent could be used, without using it."""
-    login = login_state(agent.login, environ, home=home)
+    login = find_login(agent, environ, home=home)
     name, *words = agent.version_argv
     program = find_program(name, environ.get("PATH", ""))
     if program is None:
         return Sighting(login=login, problem=f"{name} is not on PATH, or may not be run")
+    if not words:
+        return Sighting(program=program, login=login)
     version = ask_version((str(program), *words), environ, timeout_s=timeout_s)
     return Sighting(
         program=program,
@@ -144,12 +156,26 @@ def read_version(text: str) -> str | None:
     return min(found, key=lambda each: each[0])[1] if found else None
 
 
-def login_state(login: Login, environ: Mapping[str, str], *, home: Path) -> LoginState:
+def find_login(agent: Agent, environ: Mapping[str, str], *, home: Path) -> FoundLogin:
     """Tell how an agent would be let in: a key in a variable counts before a subscription's file."""
-    if any(environ.get(name, "").strip() for name in login.keys):
-        return LoginState.KEY
-    directory = Path(environ.get(login.directory_env) or home / login.directory) if login.files else home
-    return LoginState.SUBSCRIPTION if any(_is_filled(directory / name) for name in login.files) else LoginState.NONE
+    login = agent.login
+    if not login.keys and not login.files:
+        return FoundLogin(state=LoginState.UNKNOWN)
+    for name in login.keys:
+        if environ.get(name, "").strip():
+            return FoundLogin(state=LoginState.KEY, at=name)
+    # A state of the attempt's own has no login in it.
+    files = () if agent.overrides.own_state else login.files
+    directory = Path(environ.get(login.directory_env) or home / login.directory)
+    found = next((directory / name for name in files if _is_filled(directory / name)), None)
+    if found is None:
+        return FoundLogin(state=LoginState.NONE)
+    return FoundLogin(state=LoginState.SUBSCRIPTION, at=str(found))
+
+
+def billing_of(given: Billing | None, login: FoundLogin) -> Billing:
+    """Say whether what an agent costs counts as money; where nobody knows, it does."""
+    return given or ("subscription" if login.state is LoginState.SUBSCRIPTION else "metered")
 
 
 def _is_filled(path: Path) -> bool:

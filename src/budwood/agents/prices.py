@@ -7,27 +7,10 @@ import math
 from collections.abc import Mapping
 
 import msgspec
-from msgspec import Struct
 
-from budwood.agents.base import Reading, Tokens
-from budwood.errors import SettingsError
+from budwood.agents.base import Price, Reading, Tokens
 
 _MILLION = 1_000_000
-
-
-class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a model costs, in USD for a million tokens."""
-
-    input_per_million: float
-    output_per_million: float
-    cached_per_million: float | None = None
-    """For what the provider had in its cache; without it, such tokens cost as others do."""
-
-    def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value >= 0):
-                raise SettingsError(f"{name} is {value}; a price is a number from 0 up")
 
 
 def cost_of(tokens: Tokens, price: Price) -> float:

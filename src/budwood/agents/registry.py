@@ -19,7 +19,9 @@ _BUILT_IN = {
     "codex": "budwood.agents.codex:Codex",
     "command": "budwood.agents.command:Command",
     "gemini": "budwood.agents.gemini:Gemini",
+    "model": "budwood.agents.own:Model",
     "opencode": "budwood.agents.opencode:Opencode",
+    "script": "budwood.agents.own:Script",
 }
 
 

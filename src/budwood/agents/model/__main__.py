@@ -13,8 +13,9 @@ from typing import NoReturn
 
 import msgspec
 
+from budwood import __version__
+from budwood.agents.base import Price
 from budwood.agents.model.attempt import AGENT, Order, make_attempt
-from budwood.agents.model.completion import Prices
 from budwood.agents.model.endpoint import Endpoint, endpoint_of, is_sendable
 from budwood.agents.report import Outcome, Report, finish
 from budwood.errors import BudwoodError, UsageError
@@ -64,7 +65,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--timeout", type=_seconds, default=600.0, metavar="S", help="for the whole call, in seconds (600)")
     add("--price-in", type=_amount, metavar="USD", help="of a million tokens of prompt")
     add("--price-out", type=_amount, metavar="USD", help="of a million tokens of answer")
+    add(
+        "--price-cached", type=_amount, metavar="USD", help="of a million tokens that were in the cache (as --price-in)"
+    )
     add("--files", nargs="+", action="extend", default=[], metavar="GLOB", help="files whose text goes into the prompt")
+    add("--version", action="version", version=f"budwood {__version__}")
     return parser
 
 
@@ -83,7 +88,17 @@ def _order(given: argparse.Namespace, endpoint: Endpoint) -> Order:
         temperature=given.temperature,
         max_tokens=given.max_tokens,
         timeout_s=given.timeout,
-        prices=Prices(in_usd=given.price_in, out_usd=given.price_out),
+        price=_price(given),
+    )
+
+
+def _price(given: argparse.Namespace) -> Price | None:
+    if given.price_in is None or given.price_out is None:
+        return None
+    return Price(
+        input_per_million=given.price_in,
+        output_per_million=given.price_out,
+        cached_per_million=given.price_cached,
     )
 
 

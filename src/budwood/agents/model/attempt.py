@@ -10,14 +10,16 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from budwood.agents.base import Price, Tokens
 from budwood.agents.model import changes
 from budwood.agents.model.answers import Unusable, read_edits
 from budwood.agents.model.chat import Arrived, Question, ask
-from budwood.agents.model.completion import Completion, Prices, judge, read_completion, text_of
+from budwood.agents.model.completion import Completion, Consumed, judge, read_completion, text_of
 from budwood.agents.model.edits import plan
 from budwood.agents.model.endpoint import Endpoint
 from budwood.agents.model.prompt import RULES, find_files, read_prompt, write_prompt
 from budwood.agents.model.refusals import Refusal
+from budwood.agents.prices import cost_of
 from budwood.agents.report import Outcome, Report, say, write_usage, write_whole
 
 AGENT = "model"
@@ -37,7 +39,7 @@ class Order(Struct, frozen=True, kw_only=True):
     temperature: float | None = None
     max_tokens: int | None = None
     timeout_s: float = 600.0
-    prices: Prices = Prices()
+    price: Price | None = None
 
     @property
     def journal(self) -> Path:
@@ -97,15 +99,15 @@ def _kept(file: Path) -> Completion | None:
 
 def _finish(order: Order, completion: Completion, *, root: Path, request_id: str | None) -> Report:
     consumed = completion.consumed
-    cost_usd = order.prices.cost_usd(consumed)
-    asked, answered = consumed.prompt_tokens, consumed.completion_tokens
-    tokens = None if asked is None or answered is None else asked + answered
-    write_usage(cost_usd, tokens=tokens)
+    used = _tokens(consumed)
+    # Not known, and never 0, if a price or a number is missing.
+    cost_usd = None if used is None or order.price is None else cost_of(used, order.price)
+    write_usage(cost_usd, tokens=None if used is None else used.total)
     report = Report(
         agent=AGENT,
         outcome=Outcome.OK,
-        input_tokens=asked,
-        output_tokens=answered,
+        input_tokens=consumed.prompt_tokens,
+        output_tokens=consumed.completion_tokens,
         cached_tokens=consumed.prompt_tokens_details.cached_tokens if consumed.prompt_tokens_details else None,
         cost_usd=cost_usd,
         model=completion.model or order.model,
@@ -123,6 +125,13 @@ def _finish(order: Order, completion: Completion, *, root: Path, request_id: str
         return msgspec.structs.replace(report, outcome=Outcome.FAILED, message=message)
     message = f"{len(files)} files changed" if len(files) != 1 else "1 file changed"
     return msgspec.structs.replace(report, message=message, files=files)
+
+
+def _tokens(consumed: Consumed) -> Tokens | None:
+    asked, answered, details = consumed.prompt_tokens, consumed.completion_tokens, consumed.prompt_tokens_details
+    if asked is None or answered is None:
+        return None
+    return Tokens(input=asked, output=answered, cached=(details.cached_tokens if details else None) or 0)
 
 
 def _apply(text: str, *, journal: Path, root: Path) -> tuple[str, ...]:

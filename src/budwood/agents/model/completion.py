@@ -71,20 +71,6 @@ class Completion(Struct, frozen=True):
             return Consumed()
 
 
-class Prices(Struct, frozen=True, kw_only=True):
-    """What a million tokens cost; None is not known."""
-
-    in_usd: float | None = None
-    out_usd: float | None = None
-
-    def cost_usd(self, consumed: Consumed) -> float | None:
-        """Return what was consumed in money; not known, and never 0, if a price or a number is missing."""
-        asked, answered = consumed.prompt_tokens, consumed.completion_tokens
-        if self.in_usd is None or self.out_usd is None or asked is None or answered is None:
-            return None
-        return (asked * self.in_usd + answered * self.out_usd) / 1e6
-
-
 _DECODER = msgspec.json.Decoder(Completion)
 
 

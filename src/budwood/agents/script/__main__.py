@@ -7,7 +7,8 @@ import os
 import sys
 from pathlib import Path
 
-from budwood.agents.report import Outcome, Report, finish
+from budwood import __version__
+from budwood.agents.report import Outcome, Report, finish, say
 from budwood.agents.script.follow import AGENT, Follower
 from budwood.agents.script.place import place_in
 from budwood.agents.script.steps import read_steps
@@ -16,6 +17,9 @@ from budwood.errors import UsageError
 
 def main(arguments: list[str]) -> int:
     """Follow a file; return 0 if all steps were done, 2 if the file is wrong, else the code of the step that failed."""
+    if arguments == ["--version"]:
+        say(f"budwood {__version__}")
+        return 0
     try:
         if len(arguments) != 1 or arguments[0].startswith("-"):
             raise UsageError("one file of steps is wanted", hint="python -m budwood.agents.script FILE")

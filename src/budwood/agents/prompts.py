@@ -1,0 +1,168 @@
+"""The prompt of an attempt: what is wanted, what there is already, what went wrong before, and what done means.
+
+A function of what it is given: the same briefing gives the same bytes. Each part has a bound; what is longer loses its
+middle, and the prompt says so. Output of programs is set in, so that it is not taken for instructions' headings.
+Knows briefings; must not know stores, workspaces or any agent.
+"""
+
+from msgspec import Struct
+
+from budwood.agents.base import Agent
+from budwood.agents.records import plain
+from budwood.agents.template import check_template, fill
+from budwood.errors import SettingsError
+
+TASK_BYTES = 256 * 1024
+TEXT_BYTES = 16 * 1024
+"""Of the goal, of a revision and of the check command."""
+NOTE_BYTES = 4 * 1024
+"""Of what is told of one earlier attempt, and of one dependency's description."""
+NOTES = 5
+DEPENDENCIES = 50
+FILES = 50
+
+NAMES = ("task", "goal", "results", "notes", "revision", "check")
+"""What a template can name."""
+DEFAULT_TEMPLATE = """\
+{{task}}
+
+{{#goal}}
+# What it is part of
+
+{{goal}}
+
+{{/goal}}
+{{#results}}
+# What was done before, and is in the working directory
+
+{{results}}
+
+{{/results}}
+{{#notes}}
+# Earlier attempts at this task, which failed
+
+Their changes are not in the working directory.
+
+{{notes}}
+
+{{/notes}}
+{{#revision}}
+# What a person wants changed
+
+{{revision}}
+
+{{/revision}}
+# When it is done
+
+- Everything that the task asks for is in files of the working directory. Leave your changes there; whether they are
+  committed does not matter.
+{{#check}}
+- This command, run in the working directory after you have ended, ends with exit code 0:
+
+{{check}}
+
+{{/check}}
+- Do not push, and change nothing outside the working directory.
+- Nobody answers questions. Decide what is left open, and end when you are done.
+"""
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """What a dependency left."""
+
+    task: str
+    description: str = ""
+    files: tuple[str, ...] = ()
+    """What it changed."""
+
+
+class Note(Struct, frozen=True, kw_only=True):
+    """How an earlier attempt at the task ended."""
+
+    attempt: int
+    ended: str
+    output: str = ""
+    """The last lines of what the check printed."""
+
+
+class Briefing(Struct, frozen=True, kw_only=True):
+    """What an attempt is about."""
+
+    task: str
+    """The task's own text."""
+    goal: str = ""
+    results: tuple[Result, ...] = ()
+    notes: tuple[Note, ...] = ()
+    """In order; the last is the newest."""
+    revision: str = ""
+    """What a person asked to be changed."""
+    check: str = ""
+    """The command that judges the attempt."""
+
+
+def prompt_for(agent: Agent, briefing: Briefing, *, template: str | None = None) -> str:
+    """Write the prompt of an attempt, by a template that was checked; an agent may want the task's text alone."""
+    if agent.raw_prompt:
+        return briefing.task
+    values = {
+        "task": cut(briefing.task.strip("\n"), TASK_BYTES),
+        "goal": cut(briefing.goal.strip(), TEXT_BYTES),
+        "results": _results(briefing.results),
+        "notes": _notes(briefing.notes),
+        "revision": cut(briefing.revision.strip(), TEXT_BYTES),
+        "check": _set_in(cut(briefing.check.strip(), TEXT_BYTES)),
+    }
+    return fill(DEFAULT_TEMPLATE if template is None else template, values).strip("\n") + "\n"
+
+
+def check_prompt_template(text: str, *, where: str) -> None:
+    """Refuse a template that no prompt could be written by."""
+    if len(text.encode()) > TASK_BYTES:
+        raise SettingsError(f"{where} is larger than {TASK_BYTES // 1024} KiB", hint="a template holds no task")
+    check_template(text, NAMES, where=where, needs="task")
+
+
+def cut(text: str, most_bytes: int) -> str:
+    """Take the middle out of a text that is too long, and say how much; its end is worth more than its beginning."""
+    raw = text.encode("utf-8", "replace")
+    if len(raw) <= most_bytes:
+        return text
+    head = raw[: most_bytes // 4].decode("utf-8", "ignore")
+    tail = raw[len(raw) - most_bytes * 3 // 4 :].decode("utf-8", "ignore")
+    dropped = len(raw) - len(head.encode()) - len(tail.encode())
+    return f"{head}\n[{dropped} bytes are left out here]\n{tail}"
+
+
+def _results(results: tuple[Result, ...]) -> str:
+    lines = []
+    for result in results[:DEPENDENCIES]:
+        about = f": {cut(' '.join(result.description.split()), NOTE_BYTES)}" if result.description.strip() else ""
+        lines.append(f"- {result.task}{about}")
+        lines += [f"  - {file}" for file in result.files[:FILES]]
+        lines += _more(len(result.files) - FILES, "  - and {} more files")
+    return "\n".join([*lines, *_more(len(results) - DEPENDENCIES, "- and {} more tasks")])
+
+
+def _notes(notes: tuple[Note, ...]) -> str:
+    parts = _more(len(notes) - NOTES, "({} attempts before these are left out.)")
+    for note in notes[-NOTES:]:
+        parts.append(f"Attempt {note.attempt}: {cut(' '.join(note.ended.split()), NOTE_BYTES)}")
+        if note.output.strip():
+            printed = "\n".join(plain_line.rstrip() for plain_line in map(_plain, note.output.strip("\n").split("\n")))
+            parts.append(_set_in(cut(printed, NOTE_BYTES)))
+    return "\n\n".join(parts)
+
+
+def _plain(line: str) -> str:
+    """Take colours and progress bars off a line, and leave its indentation."""
+    line = line.rstrip("\r").rpartition("\r")[2]
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + plain(line)
+
+
+def _set_in(text: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.split("\n")) if text else ""
+
+
+def _more(count: int, words: str) -> list[str]:
+    return [words.format(count)] if count > 0 else []
