@@ -3,6 +3,7 @@
 Knows _core. Must not read the environment or the home directory: whoever calls passes them in.
 """
 
+from budwood.settings.agents import TABLES, TableKey
 from budwood.settings.files import read_settings
 from budwood.settings.keys import KEYS, NOT_SETTINGS, Key, Scope
 from budwood.settings.layers import DEFAULT, ENVIRONMENT, FLAG, Layer, Resolved, env_layer, plan_layer, resolve
@@ -14,11 +15,13 @@ __all__ = [
     "FLAG",
     "KEYS",
     "NOT_SETTINGS",
+    "TABLES",
     "Key",
     "Layer",
     "Machine",
     "Resolved",
     "Scope",
+    "TableKey",
     "env_layer",
     "plan_layer",
     "read_settings",

@@ -1,6 +1,6 @@
 """TOML files: text in, tables out, and errors that say where.
 
-Knows TOML and the two tables of a settings file. Must not know which files there are: their paths are given.
+Knows TOML and the tables of a settings file. Must not know which files there are: their paths are given.
 """
 
 import re
@@ -10,21 +10,29 @@ from pathlib import Path
 
 from budwood._core.suggest import did_you_mean
 from budwood.errors import SettingsError, UsageError
+from budwood.settings.agents import AGENTS, MODEL_RULE, PRICES, read_tables
 from budwood.settings.keys import KEYS
 from budwood.settings.layers import Layer, read_value
 
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-_TABLES = ("run", "machine")
+_OF_AGENTS = (AGENTS, PRICES, MODEL_RULE)
+_TABLES = ("run", "machine", *_OF_AGENTS)
 
 
 def read_settings(path: Path) -> Layer:
-    """Read budwood.toml or the user's file: [run] holds what runs default to, [machine] what concerns all of them."""
+    """Read budwood.toml or the user's file.
+
+    [run] holds what runs default to, [machine] what concerns all of them, and three tables are about agents.
+    """
     shown = str(path)
     tables = parse_toml(read_bytes(path, error=SettingsError), path=shown, error=SettingsError)
     given: dict[str, object] = {}
     for table, entries in tables.items():
         if table not in _TABLES:
             raise SettingsError(f"unknown key {table!r} in {shown}", hint=_table_hint(table))
+        if table in _OF_AGENTS:
+            given |= read_tables(table, entries, path=shown)
+            continue
         if not isinstance(entries, Mapping):
             raise SettingsError(f"{table} in {shown} is {entries!r}; it takes a table: [{table}]")
         for name, raw in entries.items():
@@ -46,7 +54,10 @@ def _table_hint(name: str) -> str:
         return f"it belongs into [{KEYS[name].table}]"
     if name in ("task", "lane"):
         return "tasks and lanes stand in a plan file; this one holds settings"
-    return did_you_mean(name, _TABLES) or "a settings file has the tables [run] and [machine]"
+    return (
+        did_you_mean(name, _TABLES)
+        or "a settings file has the tables [run], [machine], [agents.NAME], [prices] and [[model_rule]]"
+    )
 
 
 def read_bytes(path: Path, *, error: type[UsageError]) -> bytes:

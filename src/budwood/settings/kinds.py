@@ -178,6 +178,46 @@ def _is_variable(name: object) -> bool:
     return isinstance(name, str) and name != "" and "=" not in name and "\0" not in name
 
 
+def _read_variable_name(given: object) -> object:
+    if not _is_variable(given):
+        raise Unfit
+    return given
+
+
+def _read_words(given: object) -> object:
+    if not isinstance(given, list | tuple):
+        raise Unfit
+    return tuple(_read_text(word) for word in given)
+
+
+def _read_some_words(given: object) -> object:
+    words = _read_words(given)
+    if not words:
+        raise Unfit
+    return words
+
+
+def _read_address(given: object) -> object:
+    if not (isinstance(given, str) and can_be_posted_to(given)):
+        raise Unfit
+    return given
+
+
+def _read_expression(given: object) -> object:
+    try:
+        re.compile(str(_read_some_text(given)))
+    except re.error:
+        raise Unfit from None
+    return given
+
+
+def _up_to_a_day(given: object) -> float:
+    total = seconds(given)
+    if total > _SECONDS["d"]:
+        raise Unfit
+    return total
+
+
 def _list_from_text(text: str) -> object:
     return [part.strip() for part in text.split(",") if part.strip()]
 
@@ -241,11 +281,21 @@ COMMAND_OR_ADDRESS = Kind(
     _read_command_or_address,
     quote=_quote_command_or_address,
 )
+ADDRESS = Kind(
+    "a web address: http:// or https:// with a host, and no password in it",
+    _read_address,
+    quote=_quote_command_or_address,
+)
+EXPRESSION = Kind("a regular expression, as Python has them", _read_expression)
 FLAG = Kind("true or false", _read_flag, _flag_from_text)
 DURATION = Kind('a duration above 0: "90s", "10m", "1h30m", or seconds as a number', seconds)
+UP_TO_A_DAY = Kind('a duration above 0, at most a day: "90s", "10m", or seconds as a number', _up_to_a_day)
 SIZE = Kind('a size above 0: "512MB", "2GiB", or bytes as a number', bytes_of)
 VARIABLES = Kind('a table of text: { NAME = "value" }', _read_variables, _pairs_from_text)
+VARIABLE_NAME = Kind("a variable's name", _read_variable_name)
 VARIABLE_NAMES = Kind('a list of variable names: ["NAME", …]', _read_variable_names, _list_from_text)
+WORDS = Kind('a list of words, at least one: ["word", …]', _read_some_words, _list_from_text)
+ANY_WORDS = Kind('a list of words: ["word", …]', _read_words, _list_from_text)
 LIMITS = Kind("a table of whole numbers, 1 or more: { name = 2 }", _read_limits, _limits_from_text)
 TABLE = Kind('a table of JSON values: { name = 2, names = ["a"] }', _read_table, _table_from_text)
 DEVICES = Kind('how many, or a list of device ids: ["0", "3"], each once', _read_devices, _devices_from_text)

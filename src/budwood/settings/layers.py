@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from budwood._core.suggest import did_you_mean, nearest
 from budwood.errors import PlanError, SettingsError
+from budwood.settings.agents import is_table_setting
 from budwood.settings.keys import KEYS, NOT_SETTINGS, Key, Scope
 from budwood.settings.kinds import Unfit
 
@@ -21,7 +22,7 @@ Layer = tuple[str, Mapping[str, object]]
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The value of every key, and where it came from; None is "not set"."""
+    """The value of every key, and where it came from; None is "not set". What tables of agents set stands beside."""
 
     values: Mapping[str, object]
     origins: Mapping[str, str]
@@ -44,6 +45,11 @@ class Resolved:
         for name, key in KEYS.items():
             yield key, self.values[name], self.origins[name]
 
+    def table_rows(self) -> Iterator[tuple[str, object, str]]:
+        """Yield what the tables of agents set, by dotted name, with value and origin."""
+        for name in sorted(filter(is_table_setting, self.values)):
+            yield name, self.values[name], self.origins[name]
+
 
 def resolve(layers: Sequence[Layer]) -> Resolved:
     """Take each key from the first layer that has it; the strongest layer comes first.
@@ -55,6 +61,9 @@ def resolve(layers: Sequence[Layer]) -> Resolved:
     for origin, given in reversed(layers):
         for name, raw in given.items():
             if raw is None:
+                continue
+            if is_table_setting(name):  # read with its file: only files have tables
+                values[name], origins[name] = raw, origin
                 continue
             values[name] = read_value(known(name, origin=origin), raw, origin=origin)
             origins[name] = _origin(KEYS[name], origin)

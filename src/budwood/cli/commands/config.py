@@ -11,7 +11,8 @@ from budwood.cli.tables import Column, terminal_width, write_table
 from budwood.cli.text import bold, is_terminal
 from budwood.plans import read_plan
 from budwood.project.place import find_project
-from budwood.settings import KEYS, Key
+from budwood.settings import KEYS, TABLES, Key
+from budwood.settings.addresses import shown as without_secrets
 from budwood.stores.address import shown
 
 
@@ -40,21 +41,28 @@ def show(origin: bool, file: Path | None, as_json: bool) -> None:
     plan = None if file is None else read_plan(file)
     resolved = find_project().resolve(flags={}, plan=plan)
     settings = [(key, _public(key, value), where) for key, value, where in resolved.rows()]
+    tables = [(name, _public_address(name, value), where) for name, value, where in resolved.table_rows()]
     if as_json:
-        shapes = {key.name: {"value": value, "origin": where} for key, value, where in settings}
-        write_json({"settings": shapes})
+        shown = [*((key.name, value, where) for key, value, where in settings), *tables]
+        write_json({"settings": {name: {"value": value, "origin": where} for name, value, where in shown}})
         return
     columns = [Column("KEY"), Column("VALUE", flexible=True), *([Column("FROM", flexible=True)] if origin else [])]
     rows = [
         [key.name, _written(value) if value is not None else key.shown_default, *([where] if origin else [])]
         for key, value, where in settings
     ]
+    rows += ([name, _written(value), *([where] if origin else [])] for name, value, where in tables)
     write_table(columns, rows)
 
 
 def _public(key: Key, value: object) -> object:
     """Take the password out of a database's address."""
     return shown(value) if key.name == "store" and isinstance(value, str) else value
+
+
+def _public_address(name: str, value: object) -> object:
+    """Take off what may be a secret behind the path of an endpoint's address."""
+    return without_secrets(value) if name.endswith(".base_url") and isinstance(value, str) else value
 
 
 def _written(value: object) -> str:
@@ -82,9 +90,28 @@ def keys(as_json: bool) -> None:
             }
             for key in KEYS.values()
         ]
+        shapes += [
+            {
+                "key": key.name,
+                "table": table,
+                "takes": key.kind.wants,
+                "default": key.shown_default,
+                "variable": None,
+                "flag": None,
+                "meaning": key.doc,
+            }
+            for table, keys in TABLES.items()
+            for key in keys.values()
+        ]
         write_json({"keys": shapes})
         return
     room = terminal_width() if is_terminal() else 10_000
-    for key in KEYS.values():
-        click.echo(f"{bold(key.name)} (default: {key.shown_default})")
-        click.echo(textwrap.fill(key.doc, room, initial_indent="  ", subsequent_indent="  "))
+    named = [(key.name, key.shown_default, key.doc) for key in KEYS.values()]
+    named += (
+        (f"{table}.{key.name}", key.shown_default, key.doc)
+        for table, keys in TABLES.items()
+        for key in keys.values()
+    )
+    for name, default, doc in named:
+        click.echo(f"{bold(name)} (default: {default})")
+        click.echo(textwrap.fill(doc, room, initial_indent="  ", subsequent_indent="  "))
