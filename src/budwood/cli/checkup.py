@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -28,11 +28,15 @@ _AGENT_BYTES = 1_000_000_000
 """What an agent's command line takes with the tools that it starts."""
 
 
+State: TypeAlias = Literal["ok", "warning", "missing", "unknown", "absent"]
+"""Missing: budwood cannot work without it. Absent: it is not there, and nothing here asks for it."""
+
+
 class Finding(Struct, frozen=True, kw_only=True):
-    """One thing that was looked at. Missing: budwood cannot work without it."""
+    """One thing that was looked at."""
 
     name: str
-    state: Literal["ok", "warning", "missing", "unknown"]
+    state: State
     text: str
     fix: str | None = None
 

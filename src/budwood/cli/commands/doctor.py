@@ -1,21 +1,22 @@
 """`budwood doctor`: is everything there that budwood needs, and what would go wrong."""
 
 import textwrap
+from collections.abc import Sequence
 
 import click
 import msgspec
 
 from budwood import __version__
-from budwood.cli import checkup
+from budwood.cli import agents_checkup, checkup
 from budwood.cli.checkup import Finding
 from budwood.cli.containment import containment, logout, supervisor
 from budwood.cli.looking import json_option, store_option, write_json
 from budwood.cli.tables import terminal_width
-from budwood.cli.text import is_terminal, one_line, tinted
+from budwood.cli.text import bold, is_terminal, one_line, tinted
 from budwood.project.place import Project, find_project
 from budwood.project.words import counted
 
-_TINTS = {"ok": "done", "warning": "paused", "missing": "failed", "unknown": "waiting"}
+_TINTS = {"ok": "done", "warning": "paused", "missing": "failed", "unknown": "waiting", "absent": "waiting"}
 
 
 @click.command("doctor")
@@ -24,24 +25,28 @@ _TINTS = {"ok": "done", "warning": "paused", "missing": "failed", "unknown": "wa
 def command(as_json: bool, where: str | None) -> int:
     """Look whether everything is there that budwood needs.
 
-    Also tells what holds attempts here and how many slots are sensible. The exit code is 1 only if something is
-    missing without which nothing runs.
+    Also tells which agents are here, what holds attempts and how many slots are sensible. Programs of agents are asked
+    for their version, for at most 5 seconds. The exit code is 1 only if something is missing without which nothing
+    runs.
 
     \b
     Example: budwood doctor
     """
     project = find_project()
-    findings = look(project, where)
+    configured, wrong = agents_checkup.settings(project)
+    findings, agents = look(project, where) + wrong, agents_checkup.agents(project, configured)
     slots = checkup.recommended_slots()
     missing = [finding for finding in findings if finding.state == "missing"]
     if as_json:
-        shapes = [msgspec.structs.asdict(finding) for finding in findings]
-        write_json({"version": __version__, "ok": not missing, "checks": shapes, "slots": slots})
+        shapes, found = ([msgspec.structs.asdict(each) for each in part] for part in (findings, agents))
+        write_json({"version": __version__, "ok": not missing, "checks": shapes, "agents": found, "slots": slots})
     else:
         _write(findings)
-        commands, agents = (counted(slots[what], "slot") for what in ("commands", "agents"))
-        click.echo(f"\nrecommended: {commands} for commands, {agents} for agents")
-        click.echo(_verdict(findings))
+        click.echo(f"\n{bold('agents')}")
+        _write(agents)
+        for_commands, for_agents = (counted(slots[what], "slot") for what in ("commands", "agents"))
+        click.echo(f"\nrecommended: {for_commands} for commands, {for_agents} for agents")
+        click.echo(_verdict([*findings, *agents]))
     return 1 if missing else 0
 
 
@@ -64,7 +69,7 @@ def look(project: Project, where: str | None) -> list[Finding]:
     ]
 
 
-def _write(findings: list[Finding]) -> None:
+def _write(findings: Sequence[Finding]) -> None:
     room = terminal_width() if is_terminal() else 10_000
     for finding in findings:
         head = f"{finding.state:8} {finding.name:11} "
@@ -77,7 +82,7 @@ def _write(findings: list[Finding]) -> None:
             click.echo(f"{start}{line}")
 
 
-def _verdict(findings: list[Finding]) -> str:
+def _verdict(findings: Sequence[Finding]) -> str:
     missing = sum(finding.state == "missing" for finding in findings)
     warnings = sum(finding.state == "warning" for finding in findings)
     if missing:
