@@ -52,7 +52,7 @@ def test_a_link_leads_to_the_users_directory(repository: Repository, tmp_path: P
 
 def test_a_secret_that_was_brought_is_kept_only_if_it_was_changed(repository: Repository, tmp_path: Path) -> None:
     outfit = Outfit(bring=(".env", "cert.pem"), link=("node_modules",))
-    pool = Pool(tmp_path / "pool", repository, lambda _: Clone(repository), outfit=outfit)
+    pool = Pool(tmp_path / "pool", repository, Clone(repository), outfit=outfit)
     git(repository.root, "commit", "-qam", "ignore more")
     made = pool.hand_out("r/1", repository.resolve("HEAD"))
     assert (made.path / "node_modules" / "a").is_dir()

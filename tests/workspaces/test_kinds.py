@@ -14,7 +14,7 @@ class TestClone(WorkspaceConformance):
     def ground(self, checkout: Path, tmp_path: Path) -> Ground:
         repository = find_repository(checkout / "sub", os.environ)
         assert repository is not None
-        pool = Pool(tmp_path / "pool", repository, lambda _: Clone(repository))
+        pool = Pool(tmp_path / "pool", repository, Clone(repository))
         return Ground(repository, pool, repository.resolve("HEAD"))
 
 
@@ -23,7 +23,7 @@ class TestWorktree(WorkspaceConformance):
     def ground(self, checkout: Path, tmp_path: Path) -> Ground:
         repository = find_repository(checkout, os.environ)
         assert repository is not None
-        pool = Pool(tmp_path / "pool", repository, lambda _: Worktree(repository, tmp_path / "pool"))
+        pool = Pool(tmp_path / "pool", repository, Worktree(repository, tmp_path / "pool"))
         return Ground(repository, pool, repository.resolve("HEAD"), shares_git=True)
 
 
@@ -32,5 +32,5 @@ class TestCopy(WorkspaceConformance):
     def ground(self, project: Path, tmp_path: Path) -> Ground:
         (project / ".budwood").mkdir()
         repository = open_kept(project, project / ".budwood" / "kept.git", os.environ)
-        pool = Pool(tmp_path / "pool", repository, Copy)
+        pool = Pool(tmp_path / "pool", repository, Copy())
         return Ground(repository, pool, pool.take_in(project, skip=".budwood"), has_git=False)

@@ -1,10 +1,11 @@
 """Everything that lies in a directory, by name: what git is asked to keep, and what it cannot.
 
-Git's own walk passes over every `.git`, whole or broken, and over what is no file; so this one is made beside it. Knows
+Git's own walk passes over every `.git`, whole or broken, and over what is no file; so this one is made instead. Knows
 directories; must not know git, or read a file.
 """
 
 import os
+import re
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
@@ -12,6 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from budwood.workspaces.escape import is_refused
+from budwood.workspaces.patterns import matcher
+
+NOTHING = matcher((), key="")
 
 
 @dataclass(slots=True)
@@ -24,21 +28,31 @@ class Survey:
     """Files and links below or with a name that git refuses, such as those of a repository inside."""
     special: list[bytes] = field(default_factory=list)
     """Pipes, sockets and devices: they have no bytes to keep."""
+    folders: list[bytes] = field(default_factory=list)
+    """Directories, each after the one that it is in."""
+    spared: list[bytes] = field(default_factory=list)
+    """What was not looked into."""
 
 
-def look_through(root: Path, *, skip: str | None) -> Survey:
+def look_through(root: Path, *, skip: str | None, spare: re.Pattern[bytes] = NOTHING) -> Survey:
     """List what is there, but for one name at the top; directories that may not be read are made readable first."""
     found = Survey()
     waiting: list[tuple[bytes, bool]] = [(b"", True)]
     base, passed = os.fsencode(root), None if skip is None else os.fsencode(skip)
+    spares = spare.fullmatch if spare is not NOTHING else None
     while waiting:
         folder, nameable = waiting.pop()
         for entry in _entries(os.path.join(base, folder)):
-            if not folder and entry.name == passed:
+            name = entry.name
+            if not folder and name == passed:
                 continue
-            path = folder + b"/" + entry.name if folder else entry.name
-            fits = nameable and not (entry.name[:4].lower() == b".git" and is_refused(os.fsdecode(entry.name)))
+            path = folder + b"/" + name if folder else name
+            if spares is not None and spares(path):
+                found.spared.append(path)
+                continue
+            fits = nameable and not (name[:4].lower() == b".git" and is_refused(os.fsdecode(name)))
             if entry.is_dir(follow_symlinks=False):
+                found.folders.append(path)
                 waiting.append((path, fits))
             elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
                 (found.files if fits else found.unnameable).append(path)
@@ -65,3 +79,46 @@ def make_readable(root: Path, paths: Iterable[bytes]) -> None:
         if not os.path.islink(whole) and not os.access(whole, os.R_OK):
             with suppress(FileNotFoundError):
                 os.chmod(whole, stat.S_IRUSR | stat.S_IWUSR)
+
+
+def clear(root: Path, found: Survey, known: Iterable[bytes]) -> None:
+    """Remove what was found and is not known; directories go that hold nothing known and nothing spared.
+
+    Where a directory lies in the place of a known file, whoever writes the file has to take it away.
+    """
+    base = os.fsencode(root)
+    wanted = set(known)
+    for path in (*found.files, *found.unnameable, *found.special):
+        if path not in wanted:
+            _remove(base + b"/" + path)
+    needed = folders_of((*wanted, *found.spared))
+    for folder in reversed(found.folders):
+        if folder not in needed and folder not in wanted:
+            _remove_folder(base + b"/" + folder)
+
+
+def folders_of(paths: Iterable[bytes]) -> set[bytes]:
+    """Return the directories that paths lie in, to the top."""
+    needed: set[bytes] = set()
+    for path in paths:
+        folder = path.rpartition(b"/")[0]
+        while folder and folder not in needed:
+            needed.add(folder)
+            folder = folder.rpartition(b"/")[0]
+    return needed
+
+
+def _remove(path: bytes) -> None:
+    try:
+        os.unlink(path)
+    except PermissionError:  # a directory that nobody may write to, as package caches make them
+        os.chmod(os.path.dirname(path), stat.S_IRWXU)
+        os.unlink(path)
+
+
+def _remove_folder(path: bytes) -> None:
+    try:
+        os.rmdir(path)
+    except PermissionError:
+        os.chmod(os.path.dirname(path), stat.S_IRWXU)
+        os.rmdir(path)
