@@ -9,6 +9,7 @@ from pathlib import Path
 from budwood.errors import UsageError
 from budwood.workspaces.git import Git, GitFailed
 from budwood.workspaces.keeping import Past
+from budwood.workspaces.removal import remove_tree
 from budwood.workspaces.repository import Repository
 from budwood.workspaces.sparse import FILE as SPARSE_FILE
 
@@ -99,7 +100,7 @@ def remove_git(tree: Path) -> None:
     """Take whatever is called `.git` away."""
     git_dir = tree / ".git"
     if git_dir.is_dir() and not git_dir.is_symlink():
-        shutil.rmtree(git_dir)
+        remove_tree(git_dir)
     else:
         git_dir.unlink(missing_ok=True)
 

@@ -33,9 +33,10 @@ def write(
     gone: dict[bytes, Entry | None] = dict.fromkeys(changes.gone)
     candidate = gone | pack.add_files(tree, [*changed, *made])
     rest = pack.add_files(tree, (path for path in new if path not in made))
-    odd = {escape(path): pack.add_file(tree, path) for path in changes.found.unnameable if path not in without}
+    odd = pack.add_files(tree, (path for path in changes.found.unnameable if path not in without))
     # What is too large to be kept stays in the candidate as the base has it, and is nowhere in what was there.
-    whole = candidate | rest | dict.fromkeys(path for path in changes.changed if path in without) | odd
+    whole = candidate | rest | dict.fromkeys(path for path in changes.changed if path in without)
+    whole |= {escape(path): entry for path, entry in odd.items()}
     trees = Trees(git, base)
     found = Written(trees.write(candidate, pack), trees.write(whole, pack))
     pack.store()

@@ -148,6 +148,8 @@ class Keeper:
 
     def _begin_with_known(self, folder: Path, laid: Laid | None) -> None:
         """Let the first keeping of a directory know what git knows of its files, if they lie there as git has them."""
+        if self.cones:
+            return  # what is outside of them is marked as not to be looked at
         if laid is not None and laid.direct and not self._converts and not (folder / WHOLE_INDEX).exists():
             shutil.copy2(folder / INDEX, folder / WHOLE_INDEX)  # with its time: by that git tells what changed after
 
@@ -190,7 +192,7 @@ def _too_large(tree: Path, paths: Iterable[bytes], limit: int) -> list[LeftOut]:
     base = os.fsencode(tree)
     found = []
     for path in paths:
-        size = os.lstat(os.path.join(base, path)).st_size
+        size = os.lstat(base + b"/" + path).st_size
         if size > limit:
             found.append(LeftOut(os.fsdecode(path), size))
     return found

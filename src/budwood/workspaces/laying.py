@@ -12,7 +12,8 @@ from msgspec import Struct
 from budwood.workspaces.changes import compare, has_attributes
 from budwood.workspaces.git import Git, listed
 from budwood.workspaces.records import put, read, take_away
-from budwood.workspaces.survey import clear, look_through
+from budwood.workspaces.removal import clear
+from budwood.workspaces.survey import look_through
 from budwood.workspaces.whole import give_names_back
 
 INDEX = "index"

@@ -20,6 +20,7 @@ WORTH_PACKING = 100
 """So many objects become a pack; fewer a file each, since thousands of small packs slow every git."""
 _MOST_BYTES = 64 * 1024 * 1024
 _TOO_LARGE = _MOST_BYTES // 8
+_TO_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _KINDS = {b"tree": 2, b"blob": 3}
 
 
@@ -57,14 +58,17 @@ class Pack:
                 self.store()
         return name
 
-    def add_file(self, tree: Path, path: bytes) -> Entry:
-        """Add what a file or a link holds, byte for byte."""
-        whole = os.fsencode(tree) + b"/" + path
+    def add_files(self, tree: Path, paths: Iterable[bytes]) -> dict[bytes, Entry]:
+        """Add what files and links hold, byte for byte; return what a tree is to say of each."""
+        root = os.fsencode(tree) + b"/"
+        return {path: self._add_file(root + path) for path in paths}
+
+    def _add_file(self, whole: bytes) -> Entry:
         try:
-            descriptor = os.open(whole, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            descriptor = os.open(whole, _TO_READ)
         except PermissionError:
-            make_readable(tree, [path])
-            descriptor = os.open(whole, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            make_readable([whole])
+            descriptor = os.open(whole, _TO_READ)
         except OSError:
             return Entry(b"120000", self.add(b"blob", os.readlink(whole)))
         try:
@@ -76,10 +80,6 @@ class Pack:
             return Entry(mode, self.add(b"blob", _read(descriptor, status.st_size)))
         finally:
             os.close(descriptor)
-
-    def add_files(self, tree: Path, paths: Iterable[bytes]) -> dict[bytes, Entry]:
-        """Add files; return what a tree is to say of each."""
-        return {path: self.add_file(tree, path) for path in paths}
 
     def store(self) -> None:
         """Write what was added to the repository, synced."""

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from budwood.errors import WorkspaceError
+from budwood.errors import UsageError, WorkspaceError
 from budwood.workspaces.base import Workspace, Workspaces
 from budwood.workspaces.bring import Outfit, fit_out, read_brought, untouched
 from budwood.workspaces.keeping import FILE_LIMIT, Keeper, Kept, Past
@@ -60,6 +60,8 @@ class Pool(Workspaces):
         sparse: Sequence[str] = (),
         file_limit: int = FILE_LIMIT,
     ) -> None:
+        if sparse and kind.raw:
+            raise UsageError("sparse is for a project in git; a copy holds all of it", hint="take sparse out")
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._repository = repository
@@ -80,13 +82,14 @@ class Pool(Workspaces):
     def hand_out(self, holder: str, base: str) -> Workspace:
         with locked(self._folder):
             place = self._place_for(holder)
+            was_free = place.held is None
             place.hold(holder, base)
         warm = place.tree.exists()
         try:
             self._reset(place, base)
             self._setups.expect(place.folder, base)
         except (WorkspaceError, OSError) as error:
-            place.shut_off(f"it could not be reset: {error}", is_kept=True)
+            place.shut_off(f"it could not be reset: {error}", is_kept=was_free)
             place.let_go()
             raise
         return self._described(place, Held(holder=holder, base=base), warm=warm)

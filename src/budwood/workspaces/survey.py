@@ -42,15 +42,16 @@ def look_through(root: Path, *, skip: str | None, spare: re.Pattern[bytes] = NOT
     spares = spare.fullmatch if spare is not NOTHING else None
     while waiting:
         folder, nameable = waiting.pop()
-        for entry in _entries(os.path.join(base, folder)):
+        prefix = folder + b"/" if folder else b""
+        for entry in _entries(base + b"/" + folder):
             name = entry.name
             if not folder and name == passed:
                 continue
-            path = folder + b"/" + name if folder else name
+            path = prefix + name
             if spares is not None and spares(path):
                 found.spared.append(path)
                 continue
-            fits = nameable and not (name[:4].lower() == b".git" and is_refused(os.fsdecode(name)))
+            fits = nameable and not (name.startswith(b".") and is_refused(os.fsdecode(name)))
             if entry.is_dir(follow_symlinks=False):
                 found.folders.append(path)
                 waiting.append((path, fits))
@@ -71,54 +72,9 @@ def _entries(folder: bytes) -> list[os.DirEntry[bytes]]:
             return list(entries)
 
 
-def make_readable(root: Path, paths: Iterable[bytes]) -> None:
+def make_readable(paths: Iterable[bytes]) -> None:
     """Give ourselves back the right to read files."""
-    base = os.fsencode(root)
     for path in paths:
-        whole = os.path.join(base, path)
-        if not os.path.islink(whole) and not os.access(whole, os.R_OK):
+        if not os.path.islink(path) and not os.access(path, os.R_OK):
             with suppress(FileNotFoundError):
-                os.chmod(whole, stat.S_IRUSR | stat.S_IWUSR)
-
-
-def clear(root: Path, found: Survey, known: Iterable[bytes]) -> None:
-    """Remove what was found and is not known; directories go that hold nothing known and nothing spared.
-
-    Where a directory lies in the place of a known file, whoever writes the file has to take it away.
-    """
-    base = os.fsencode(root)
-    wanted = set(known)
-    for path in (*found.files, *found.unnameable, *found.special):
-        if path not in wanted:
-            _remove(base + b"/" + path)
-    needed = folders_of((*wanted, *found.spared))
-    for folder in reversed(found.folders):
-        if folder not in needed and folder not in wanted:
-            _remove_folder(base + b"/" + folder)
-
-
-def folders_of(paths: Iterable[bytes]) -> set[bytes]:
-    """Return the directories that paths lie in, to the top."""
-    needed: set[bytes] = set()
-    for path in paths:
-        folder = path.rpartition(b"/")[0]
-        while folder and folder not in needed:
-            needed.add(folder)
-            folder = folder.rpartition(b"/")[0]
-    return needed
-
-
-def _remove(path: bytes) -> None:
-    try:
-        os.unlink(path)
-    except PermissionError:  # a directory that nobody may write to, as package caches make them
-        os.chmod(os.path.dirname(path), stat.S_IRWXU)
-        os.unlink(path)
-
-
-def _remove_folder(path: bytes) -> None:
-    try:
-        os.rmdir(path)
-    except PermissionError:
-        os.chmod(os.path.dirname(path), stat.S_IRWXU)
-        os.rmdir(path)
+                os.chmod(path, stat.S_IRUSR | stat.S_IWUSR)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from budwood.workspaces.git import Git, GitFailed, listed
 from budwood.workspaces.packing import Entry, Pack
-from budwood.workspaces.survey import folders_of
+from budwood.workspaces.removal import folders_of
 
 _TREE = b"40000"
 Names = dict[bytes, Entry]

@@ -50,15 +50,16 @@ class Whole:
         try:
             git.run(*_ADD, stdin=listed(wanted))
         except GitFailed:
-            make_readable(tree, wanted)
+            base = os.fsencode(tree)
+            make_readable(base + b"/" + path for path in wanted)
             git.run(*_ADD, stdin=listed(wanted))
         odd = [path for path in changes.found.unnameable if path not in without]
         return self._with_odd(git, tree, odd) if odd else git.ask("write-tree")
 
     def _with_odd(self, git: Git, tree: Path, paths: Sequence[bytes]) -> str:
         """Add what git would not take under its name, in an index that nobody sees again."""
-        make_readable(tree, paths)
         base = os.fsencode(tree)
+        make_readable(base + b"/" + path for path in paths)
         links = {path: os.readlink(os.path.join(base, path)) for path in paths if os.path.islink(base + b"/" + path)}
         files = [path for path in paths if path not in links]
         said = git.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=b"".join(map(_line, files)))

@@ -34,8 +34,10 @@ class Worktree:
         with locked(self._folder):
             # Git makes one in an empty directory only: so beside it, and what it made is moved.
             beside = tree.parent / name
-            self._unlink(tree)
-            self._unlink(beside)  # of one of ours that was killed; others that git misses may be on a disk that is away
+            _unlink(self._repository.common, tree)
+            _unlink(
+                self._repository.common, beside
+            )  # of one of ours that was killed; others that git misses may be on a disk that is away
             if beside.exists():
                 shutil.rmtree(beside)
             git.run("worktree", "add", "--quiet", "--detach", "--no-checkout", str(beside), base)
@@ -47,7 +49,7 @@ class Worktree:
 
     def past(self, tree: Path) -> Past | None:
         """Name the commit that it stands at; branches and the stash are the repository's, and stay there."""
-        admin = self._admin(tree)
+        admin = admin_of(self._repository.common, tree)
         if admin is None:
             return None
         git = Git(environ=self._repository.git.environ, git_dir=admin)
@@ -56,15 +58,17 @@ class Worktree:
         except GitFailed as error:
             return Past(git, problem=error.message)
 
-    def _unlink(self, tree: Path) -> None:
-        admin = self._admin(tree)
-        if admin is not None:
-            shutil.rmtree(admin)
-        remove_git(tree)
 
-    def _admin(self, tree: Path) -> Path | None:
-        """Find what the repository has about a directory, by its own word: an agent may have changed the link."""
-        for path in (self._repository.common / "worktrees").glob("*/gitdir"):
-            if Path(path.read_text().strip()) == tree / ".git":
-                return path.parent
-        return None
+def admin_of(common: Path, tree: Path) -> Path | None:
+    """Find what a repository has about a directory, by its own word: an agent may have changed the link."""
+    for path in (common / "worktrees").glob("*/gitdir"):
+        if Path(path.read_text().strip()) == tree / ".git":
+            return path.parent
+    return None
+
+
+def _unlink(common: Path, tree: Path) -> None:
+    admin = admin_of(common, tree)
+    if admin is not None:
+        shutil.rmtree(admin)
+    remove_git(tree)
