@@ -101,7 +101,9 @@ class Bench:
         self._before.pop(work_id, None)
         if self._repository.ref(self.ref(work_id)) is None:  # it never began, or could not be kept, and is shut
             self._pool.release(holder)
-        elif not self._terms.keep:
+        else:
+            if self._terms.keep:
+                self._pool.pin(holder)
             self._pool.hand_back(holder, self.ref(work_id))
         self._ports.give_back(holder)
 
