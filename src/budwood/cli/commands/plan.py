@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from budwood._core.graph import Graph, batches, build, critical_path
+from budwood._core.graph import Graph, build, critical_path, widths
 from budwood._core.model import PLAN, TaskId
 from budwood.cli.garbage import building
 from budwood.cli.looking import json_option, note, write_json
@@ -121,8 +121,8 @@ def check(file: Path, as_json: bool) -> None:
     """
     checked = check_plan(file)
     plan, graph = checked.plan, checked.graph
-    grouped = batches(graph)
-    widest, longest = max(map(len, grouped), default=0), len(grouped)
+    sizes = widths(graph)
+    widest, longest = max(sizes, default=0), len(sizes)
     if as_json:
         write_json(
             {
@@ -130,7 +130,7 @@ def check(file: Path, as_json: bool) -> None:
                 "format": plan.format,
                 "tasks": len(plan.tasks),
                 "lanes": len(plan.lanes),
-                "batches": len(grouped),
+                "batches": len(sizes),
                 "widest": widest,
                 "longest": longest,
                 "slots": checked.settings.slots,
