@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from budwood._core.edges import depths
-from budwood._core.graph import Graph, batches, build, critical_path, dependants, paths
+from budwood._core.graph import Graph, batches, build, critical_path, dependants, paths, widths
 from budwood._core.model import LaneSpec, TaskId, TaskSpec
 from budwood.errors import PlanError
 
@@ -41,6 +41,15 @@ def test_an_empty_plan_has_no_batches_and_no_path() -> None:
 
 def test_dependencies_keep_their_order_and_are_counted_once() -> None:
     assert build([task("a"), task("b"), task("c", "b", "a", "b")], ()).hard[2] == [1, 0]
+
+
+def test_what_is_named_twice_changes_no_other_edges() -> None:
+    tasks = [task(1), task(2, 1, 1), task(3), task(4, 3, 1), task(5, 4, 2, 4, 2), task(6, 5)]
+    assert build(tasks, ()).hard.lists() == [[], [0], [], [2, 0], [3, 1], [4]]
+
+
+def test_ids_with_line_breaks_are_told_apart() -> None:
+    assert build([task("a\nb"), task("a", "a\nb"), task("b", "a")], ()).hard.lists() == [[], [0], [1]]
 
 
 def test_an_id_may_be_given_as_number_or_text() -> None:
@@ -79,6 +88,11 @@ def test_an_unknown_soft_dependency_is_refused_too() -> None:
 
 def test_a_task_after_itself_is_refused() -> None:
     assert refused(task("a", "a")).message == "task 'a' comes after itself"
+
+
+def test_a_task_after_itself_is_told_before_lanes_and_other_circles() -> None:
+    tasks = [task("a", "b"), task("b", "a"), task("c", "c"), task("d", lane="nowhere")]
+    assert refused(*tasks).message == "task 'c' comes after itself"
 
 
 def test_a_cycle_is_named_in_depends_on_direction_from_the_smallest_id() -> None:
@@ -195,6 +209,7 @@ def test_every_task_is_in_exactly_one_batch_behind_all_it_needs(tasks: list[Task
     place = {number: level for level, batch in enumerate(batches(graph)) for number in batch}
     assert sorted(place) == list(range(len(tasks)))
     assert all(batch == sorted(batch) and batch for batch in batches(graph))
+    assert widths(graph) == [len(batch) for batch in batches(graph)]
     for number, needed in enumerate(graph.hard):
         assert place[number] == max((place[d] for d in needed), default=-1) + 1
 

@@ -44,6 +44,16 @@ class Packed:
         """Give each number a list of its own, which may be changed unless it is empty."""
         return [given or NOTHING for given in self]
 
+    def once(self, numbers: Iterable[int]) -> "Packed":
+        """Let those of these numbers, which ascend, that have an edge twice have it once, where it stands first."""
+        flat, lengths, copied = array("i"), [end - begin for begin, end in pairwise(self.starts)], 0
+        for number in numbers:
+            kept = dict.fromkeys(self[number])
+            flat += self.flat[copied : self.starts[number]]
+            flat.extend(kept)
+            lengths[number], copied = len(kept), self.starts[number + 1]
+        return Packed(flat + self.flat[copied:], offsets(lengths))
+
 
 def offsets(lengths: Iterable[int]) -> "array[int]":
     """Say where the edges of each number begin, if it has so many."""
@@ -109,29 +119,30 @@ def depths(edges: Edges) -> "array[int] | None":
 def _dive(root: int, edges: Packed, depth: "array[int]") -> bool:
     """Find the depth of a number and of all that it stands on; return False when that leads back to itself."""
     flat, starts = edges.flat, edges.starts
-    stack = [root]
-    while stack:
-        number = stack[-1]
-        if depth[number] >= 0:
-            stack.pop()
-            continue
-        deepest = -1
-        more = False
-        for dependency in flat[starts[number] : starts[number + 1]]:
+    # How we came here: numbers, what of their edges is left to follow, and the deepest that was found there.
+    way: list[tuple[int, Iterator[int], int]] = []
+    number, deepest = root, -1
+    rest = iter(flat[starts[number] : starts[number + 1]])
+    depth[number] = _BEGUN
+    while True:
+        for dependency in rest:
             there = depth[dependency]
             if there > deepest:
                 deepest = there
             elif there == _NEW:
-                stack.append(dependency)
-                more = True
-            elif there == _BEGUN:  # it waits for what lies above it on the stack, which is where we are
+                way.append((number, rest, deepest))
+                number, deepest = dependency, -1
+                rest = iter(flat[starts[number] : starts[number + 1]])
+                depth[number] = _BEGUN
+                break
+            elif there == _BEGUN:  # it is on our way, so it waits for where we are
                 return False
-        if more:
-            depth[number] = _BEGUN
         else:
-            depth[number] = deepest + 1
-            stack.pop()
-    return True
+            depth[number] = there = deepest + 1
+            if not way:
+                return True
+            number, rest, deepest = way.pop()
+            deepest = there if there > deepest else deepest
 
 
 def layers(depth: Sequence[int]) -> list[list[int]]:

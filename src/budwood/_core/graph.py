@@ -96,9 +96,8 @@ def _numbers_of(
     if flat is None:  # unknown, or the same text as another kind: 7 for "7"
         return pack(_numbers_by_text(named, _by_text(numbers), ids=ids, key=key))
     found = Packed(flat, offsets(map(len, named)))
-    if sum(map(len, map(set, named))) < len(flat):
-        return pack([list(dict.fromkeys(given)) for given in found])
-    return found
+    twice = [task for task, given in enumerate(named) if len(given) > 1 and len(set(given)) < len(given)]
+    return found.once(twice) if twice else found
 
 
 def _looked_up(named: Sequence[Sequence[TaskId]], numbers: Mapping[TaskId, int]) -> "array[int] | None":
@@ -153,7 +152,9 @@ def _soft(
         return [NOTHING] * len(ids), []
     wished = _numbers_of([task.prefer_after for task in tasks], numbers, ids=ids, key="prefer_after")
     # What is waited for anyway need not be wished for.
-    return wishes.keep(hard, [[n for n in given if n not in needed] for given, needed in zip(wished, hard, strict=True)])
+    return wishes.keep(
+        hard, [[n for n in given if n not in needed] for given, needed in zip(wished, hard, strict=True)]
+    )
 
 
 def batches(graph: Graph) -> list[list[int]]:
