@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 
+from budwood._core.edges import pack
 from budwood._core.graph import Graph, batches
 
 
@@ -40,7 +41,7 @@ def main() -> None:
     parser.add_argument("--tasks", default="100000,1000000")
     for tasks in map(int, parser.parse_args().tasks.split(",")):
         edges = layered(tasks)
-        graph = Graph(ids=list(range(tasks)), hard=edges, soft=[[] for _ in range(tasks)], dropped=[])
+        graph = Graph(ids=list(range(tasks)), hard=pack(edges), soft=[[] for _ in range(tasks)], dropped=[])
         begin = time.perf_counter()
         ours = batches(graph)
         middle = time.perf_counter()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from budwood._core.edges import depths
-from budwood._core.graph import Graph, batches, build, critical_path, dependants, paths
+from budwood._core.graph import Graph, batches, build, critical_path, dependants, paths, widths
 from budwood._core.model import LaneSpec, TaskId, TaskSpec
 from budwood.errors import PlanError
 
@@ -43,9 +43,18 @@ def test_dependencies_keep_their_order_and_are_counted_once() -> None:
     assert build([task("a"), task("b"), task("c", "b", "a", "b")], ()).hard[2] == [1, 0]
 
 
+def test_what_is_named_twice_changes_no_other_edges() -> None:
+    tasks = [task(1), task(2, 1, 1), task(3), task(4, 3, 1), task(5, 4, 2, 4, 2), task(6, 5)]
+    assert build(tasks, ()).hard.lists() == [[], [0], [], [2, 0], [3, 1], [4]]
+
+
+def test_ids_with_line_breaks_are_told_apart() -> None:
+    assert build([task("a\nb"), task("a", "a\nb"), task("b", "a")], ()).hard.lists() == [[], [0], [1]]
+
+
 def test_an_id_may_be_given_as_number_or_text() -> None:
     graph = build([task(7), task("8", "7"), task(9, 8)], ())
-    assert graph.hard == [[], [0], [1]]
+    assert graph.hard.lists() == [[], [0], [1]]
     assert graph.ids == [7, "8", 9]
 
 
@@ -53,7 +62,7 @@ def test_an_id_may_be_given_as_number_or_text() -> None:
     ("ids", "named"), [((7, 8), "7"), (("7", "8"), 7), ((-7, 8), -7), ((7, 10**15), 7), ((0, 1), 0), ((7, "8"), 7)]
 )
 def test_an_id_is_found_however_it_is_written_and_however_large(ids: tuple[TaskId, TaskId], named: TaskId) -> None:
-    assert build([task(ids[0]), task(ids[1], named, prefer=[named])], ()).hard == [[], [0]]
+    assert build([task(ids[0]), task(ids[1], named, prefer=[named])], ()).hard.lists() == [[], [0]]
 
 
 @pytest.mark.parametrize("named", [-1, 1, 10**15, "00", "-1", "x"])
@@ -79,6 +88,11 @@ def test_an_unknown_soft_dependency_is_refused_too() -> None:
 
 def test_a_task_after_itself_is_refused() -> None:
     assert refused(task("a", "a")).message == "task 'a' comes after itself"
+
+
+def test_a_task_after_itself_is_told_before_lanes_and_other_circles() -> None:
+    tasks = [task("a", "b"), task("b", "a"), task("c", "c"), task("d", lane="nowhere")]
+    assert refused(*tasks).message == "task 'c' comes after itself"
 
 
 def test_a_cycle_is_named_in_depends_on_direction_from_the_smallest_id() -> None:
@@ -136,12 +150,12 @@ def test_soft_edges_do_not_change_batches() -> None:
 def test_a_lane_after_another_waits_from_its_first_tasks_to_the_last_ones() -> None:
     tasks = [task("a1", lane="a"), task("a2", "a1", lane="a"), task("b1", lane="b"), task("b2", "b1", lane="b")]
     graph = build(tasks, [LaneSpec(id="a"), LaneSpec(id="b", after=("a",))])
-    assert graph.hard == [[], [0], [1], [2]]
+    assert graph.hard.lists() == [[], [0], [1], [2]]
 
 
 def test_a_lane_waits_through_an_empty_one() -> None:
     lanes = [LaneSpec(id="a"), LaneSpec(id="none", after=("a",)), LaneSpec(id="b", after=("none",))]
-    assert build([task(1, lane="a"), task(2, lane="b")], lanes).hard == [[], [0]]
+    assert build([task(1, lane="a"), task(2, lane="b")], lanes).hard.lists() == [[], [0]]
 
 
 def test_lanes_in_a_circle_are_refused_even_without_tasks() -> None:
@@ -195,6 +209,7 @@ def test_every_task_is_in_exactly_one_batch_behind_all_it_needs(tasks: list[Task
     place = {number: level for level, batch in enumerate(batches(graph)) for number in batch}
     assert sorted(place) == list(range(len(tasks)))
     assert all(batch == sorted(batch) and batch for batch in batches(graph))
+    assert widths(graph) == [len(batch) for batch in batches(graph)]
     for number, needed in enumerate(graph.hard):
         assert place[number] == max((place[d] for d in needed), default=-1) + 1
 

@@ -6,6 +6,7 @@ Knows lanes and numbers. Must not know how lanes are merged or scheduled.
 from collections.abc import Sequence
 
 from budwood._core import cycles
+from budwood._core.edges import Packed, pack
 from budwood._core.model import LaneSpec, TaskSpec
 from budwood._core.suggest import did_you_mean
 from budwood.errors import PlanError
@@ -14,25 +15,29 @@ MAX_EDGES = 10_000_000
 """Every first task of a lane waits for every last task of the one before; past this, memory would go first."""
 
 
-def add_lane_edges(
-    hard: list[list[int]], tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec], *, lane_numbers: dict[str, int]
-) -> None:
-    """Make the first tasks of a lane wait for the last tasks of the lanes it comes after; check every lane id."""
+def with_lane_edges(
+    hard: Packed, tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec], *, lane_numbers: dict[str, int]
+) -> Packed:
+    """Make the first tasks of a lane wait for the last tasks of the lanes it comes after; check every lane id.
+
+    Edges to which that adds nothing are returned as they are.
+    """
     members = _members(tasks, lanes, lane_numbers)
     after = [_named(lane, lane_numbers) for lane in lanes]
     if not any(after):
-        return
+        return hard
     if any(len(group) > 1 for group in cycles.components(after)):
         raise PlanError(
             cycles.describe(after, [lane.id for lane in lanes]) + " (lanes)",
             hint="remove one of these from the after of its lane",
         )
-    ends = [_lasts(hard, group) for group in members]
+    drawn = hard.lists()
+    ends = [_lasts(drawn, group) for group in members]
     new: list[tuple[int, list[int]]] = []
     count = 0
     for lane, group in enumerate(members):
         waited_for = sorted({end for before in _with_tasks(after, lane, members) for end in ends[before]})
-        first = _firsts(hard, group) if waited_for else []
+        first = _firsts(drawn, group) if waited_for else []
         count += len(first) * len(waited_for)
         if count > MAX_EDGES:
             raise PlanError(
@@ -41,7 +46,8 @@ def add_lane_edges(
             )
         new.extend((number, waited_for) for number in first)
     for number, waited_for in new:
-        hard[number] = list(dict.fromkeys([*hard[number], *waited_for]))
+        drawn[number] = list(dict.fromkeys([*drawn[number], *waited_for]))
+    return pack(drawn)
 
 
 def _members(tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec], numbers: dict[str, int]) -> list[list[int]]:

@@ -119,7 +119,7 @@ def count_waiting(state: RunState, task: TaskState) -> None:
 
 def _take_edges(state: RunState, live: list[TaskState], graph: Graph) -> None:
     """Translate the graph's numbers, which leave out removed tasks, to the run's."""
-    drawn = (graph.hard, graph.soft, dependants(graph.hard), dependants(graph.soft))
+    drawn = (graph.hard.lists(), graph.soft, dependants(graph.hard), dependants(graph.soft))
     if len(live) == len(state.tasks):
         state.hard, state.soft, state.dependants, state.soft_dependants = drawn
         return

@@ -7,6 +7,9 @@ does. Only the command line may decide this, because the process is its own.
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+Built = TypeVar("Built")
 
 
 def hold_off() -> None:
@@ -18,6 +21,16 @@ def settle() -> None:
     """Look for it again, in what is made from now on."""
     gc.freeze()
     gc.enable()
+
+
+def keep(built: Built) -> Built:
+    """Leave what is built to the end of the process, which takes it apart at once: Python would, piece by piece.
+
+    It is held by a list that holds itself, which only looking for garbage could find; `settle` sets that aside.
+    """
+    holder: list[object] = [built]
+    holder.append(holder)
+    return built
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import msgspec
 
 from budwood._core.graph import Graph, build
 from budwood._core.model import RunSettings
-from budwood.cli.garbage import building
+from budwood.cli.garbage import building, keep
 from budwood.plans import Plan, read_plan, refuse_impossible, warnings, with_defaults
 from budwood.project.place import find_project, this_machine
 from budwood.project.planned import leader_of, strategy_name, with_surroundings
@@ -43,4 +43,4 @@ def check_plan(path: Path) -> CheckedPlan:
     asked = settings
     if resolved.origin("slots") == DEFAULT:  # that a machine has more cores than a plan is wide is nobody's mistake
         asked = msgspec.structs.replace(settings, slots=1)
-    return CheckedPlan(plan, graph, settings, strategy_name(resolved), warnings(plan, graph, asked))
+    return keep(CheckedPlan(plan, graph, settings, strategy_name(resolved), warnings(plan, graph, asked)))

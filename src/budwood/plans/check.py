@@ -6,7 +6,7 @@ Knows plans, graphs and run settings. Must not refuse anything: `build`, `read_p
 from collections import Counter
 from collections.abc import Iterator
 
-from budwood._core.graph import Graph, batches
+from budwood._core.graph import Graph, widths
 from budwood._core.model import RunSettings
 from budwood.plans.plan import Plan
 
@@ -37,7 +37,7 @@ def _lanes(plan: Plan) -> Iterator[str]:
 
 
 def _slots(graph: Graph, settings: RunSettings) -> Iterator[str]:
-    widest = max(map(len, batches(graph)), default=0)
+    widest = max(widths(graph), default=0)
     if 0 < widest < settings.slots:
         yield f"{settings.slots} slots, but the widest batch has {_tasks(widest)}: more slots than that stay idle"
 

@@ -20,13 +20,19 @@ _NO_ENV: dict[str, str] = {}
 """Shared by all tasks that have none; a spec is never changed."""
 
 
-def task_specs(entries: Sequence[TaskEntry], *, path: str) -> Iterator[TaskSpec]:
+def task_specs(entries: Sequence[TaskEntry], *, path: str) -> list[TaskSpec]:
     """Check each entry and fill in what it does not say."""
+    specs = []
     for entry in entries:
-        _check_id(entry.id, what="task", path=path)
+        name, run = entry.id, entry.run
+        # A call for each check takes longer than the check: only what is not plainly right is looked at more closely.
+        if not (isinstance(name, str) and name.isprintable() and name.strip()):
+            _check_id(name, what="task", path=path)
+        if run is not None and not (isinstance(run, str) and run.strip() and "\0" not in run):
+            _check_command(entry, path=path)
         spec = TaskSpec(
-            id=entry.id,
-            run=entry.run if entry.run is None else _command(entry, path=path),
+            id=name,
+            run=run,
             kwargs=_NO_KWARGS,
             description=entry.description,
             prompt=entry.prompt,
@@ -36,7 +42,8 @@ def task_specs(entries: Sequence[TaskEntry], *, path: str) -> Iterator[TaskSpec]
             env=_NO_ENV,
             lane=entry.lane,
         )
-        yield replace(spec, **_rarer(entry, path=path)) if _says_more(entry) else spec
+        specs.append(replace(spec, **_rarer(entry, path=path)) if _says_more(entry) else spec)
+    return specs
 
 
 def _says_more(entry: TaskEntry) -> bool:
@@ -126,14 +133,13 @@ def _check_id(given: TaskId, *, what: str, path: str) -> None:
         raise PlanError(f"{what} id {given!r} in {path} has control characters", hint="use letters, digits, - and _")
 
 
-def _command(entry: TaskEntry, *, path: str) -> str | tuple[str, ...] | None:
+def _check_command(entry: TaskEntry, *, path: str) -> None:
     run = entry.run
     if isinstance(run, str):
         if not run.strip() or "\0" in run:
             raise _unfit("run", entry, path=path, hint="leave run out if there is nothing to run")
     elif run is not None and (not run or not run[0] or any("\0" in word for word in run)):
         raise _unfit("run", entry, path=path, hint="the first word of the list is the program")
-    return run
 
 
 def _function(entry: TaskEntry, *, path: str) -> str:

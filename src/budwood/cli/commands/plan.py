@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from budwood._core.graph import Graph, batches, build, critical_path
+from budwood._core.graph import Graph, build, critical_path, widths
 from budwood._core.model import PLAN, TaskId
-from budwood.cli.garbage import building
+from budwood.cli.garbage import building, keep
 from budwood.cli.looking import json_option, note, write_json
 from budwood.cli.planning import check_plan
 from budwood.cli.shapes import Shape
@@ -54,8 +54,8 @@ def show(file: Path, mermaid: bool, as_ascii: bool, lane: str | None, batch: int
     if mermaid + as_ascii + as_json > 1:
         raise UsageError("--mermaid, --ascii and --json exclude each other", hint="choose one of them")
     with building():
-        plan = read_plan(file)
-        graph = build(plan.tasks, plan.lanes)
+        plan = keep(read_plan(file))
+        graph = keep(build(plan.tasks, plan.lanes))
     if mermaid:
         click.echo(to_mermaid(graph, plan, lane=lane, batch=batch), nl=False)
     elif as_ascii:
@@ -121,8 +121,8 @@ def check(file: Path, as_json: bool) -> None:
     """
     checked = check_plan(file)
     plan, graph = checked.plan, checked.graph
-    grouped = batches(graph)
-    widest, longest = max(map(len, grouped), default=0), len(grouped)
+    sizes = widths(graph)
+    widest, longest = max(sizes, default=0), len(sizes)
     if as_json:
         write_json(
             {
@@ -130,7 +130,7 @@ def check(file: Path, as_json: bool) -> None:
                 "format": plan.format,
                 "tasks": len(plan.tasks),
                 "lanes": len(plan.lanes),
-                "batches": len(grouped),
+                "batches": len(sizes),
                 "widest": widest,
                 "longest": longest,
                 "slots": checked.settings.slots,
