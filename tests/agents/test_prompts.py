@@ -47,7 +47,7 @@ Ship the settings page
 
 # Earlier attempts at this task, which failed
 
-Their changes are not in the working directory.
+The working directory may hold nothing of them.
 
 Attempt 1: the check failed: exit code 1
 

@@ -67,8 +67,8 @@ def test_a_template_lies_beside_the_file_that_names_it(tmp_path: Path) -> None:
         read_settings(settings(user, '[agents.a]\nprompt_template = "mine.md"\n')),
     ]
     (project / "mine.md").write_text("{{wrong}}")
-    (user / "mine.md").write_text("{{task}}, please")
-    assert agent_settings(resolve(layers)).agents["a"].prompt_template == "{{task}}, please"
+    (user / "mine.md").write_bytes(b"\xef\xbb\xbf{{task}},\r\nplease")
+    assert agent_settings(resolve(layers)).agents["a"].prompt_template == "{{task}},\nplease"
 
 
 @pytest.mark.parametrize(
@@ -88,3 +88,13 @@ def test_a_template_is_checked_before_anything_starts(
         agent_settings(resolve([read_settings(path)]))
     assert caught.value.message.replace(str(tmp_path / "t.md"), "PATH") == message
     assert caught.value.hint == hint
+
+
+def test_a_rule_for_an_agent_that_there_is_not_is_named(tmp_path: Path) -> None:
+    rules = '[[model_rule]]\nmatch = "a"\nmodel = "m"\nagent = "{}"\n'
+    mine = '[agents.mine]\nagent = "claude"\n'
+    path = settings(tmp_path, mine + rules.format("mine") + rules.format("codex") + rules.format("mnie"))
+    with pytest.raises(SettingsError) as caught:
+        agent_settings(resolve([read_settings(path)]))
+    assert caught.value.message == f"there is no agent 'mnie', which [[model_rule]] number 3 of {path} names"
+    assert caught.value.hint == "did you mean 'mine'?"

@@ -41,7 +41,7 @@ DEFAULT_TEMPLATE = """\
 {{#notes}}
 # Earlier attempts at this task, which failed
 
-Their changes are not in the working directory.
+The working directory may hold nothing of them.
 
 {{notes}}
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from budwood.agents import Agent, AgentConfig, AgentSettings, agent_names, make_agent
-from budwood.agents.finding import VERSION_TIMEOUT_S, LoginState, Sighting, billing_of, look_for
+from budwood.agents.finding import LoginState, Sighting, billing_of, look_for
 from budwood.cli.checkup import Finding, State
 from budwood.errors import BudwoodError
 from budwood.project.agents import agent_settings
@@ -47,7 +47,7 @@ def settings(project: Project) -> tuple[AgentSettings, list[Finding]]:
         return AgentSettings(), [wrong]
 
 
-def agents(project: Project, configured: AgentSettings, *, timeout_s: float = VERSION_TIMEOUT_S) -> list[AgentFinding]:
+def agents(project: Project, configured: AgentSettings, *, timeout_s: float) -> list[AgentFinding]:
     """Look at every agent; one whose program is not there is a fault only if the settings name it."""
     configs = [configured.config(name) for name in _names(configured)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:

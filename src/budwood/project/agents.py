@@ -10,7 +10,7 @@ import msgspec
 
 from budwood.agents.config import AgentConfig, AgentSettings
 from budwood.agents.prompts import check_prompt_template
-from budwood.errors import SettingsError
+from budwood.errors import SettingsError, UsageError
 from budwood.settings import Resolved
 from budwood.settings.agents import AGENTS, MODEL_RULE, Values, agent_values, price_values
 from budwood.settings.files import decoded, read_bytes
@@ -18,7 +18,7 @@ from budwood.settings.files import decoded, read_bytes
 
 def agent_settings(resolved: Resolved) -> AgentSettings:
     """Put together what is configured about agents; it holds no path that a later change could give another meaning."""
-    return msgspec.convert(
+    settings = msgspec.convert(
         {
             "agents": {name: _config(name, given, resolved) for name, given in agent_values(resolved.values).items()},
             "prices": price_values(resolved.values),
@@ -26,6 +26,19 @@ def agent_settings(resolved: Resolved) -> AgentSettings:
         },
         AgentSettings,
     )
+    for number, rule in enumerate(settings.model_rules, 1):
+        if rule.agent is not None:
+            _check_agent(
+                rule.agent, settings, where=f"[[{MODEL_RULE}]] number {number} of {resolved.origin(MODEL_RULE)}"
+            )
+    return settings
+
+
+def _check_agent(name: str, settings: AgentSettings, *, where: str) -> None:
+    try:
+        settings.config(name)
+    except UsageError as error:
+        raise SettingsError(f"{error.message}, which {where} names", hint=error.hint) from None
 
 
 def _config(name: str, given: Values, resolved: Resolved) -> AgentConfig:
@@ -40,6 +53,6 @@ def _config(name: str, given: Values, resolved: Resolved) -> AgentConfig:
 
 def _template(file: str, *, origin: str) -> str:
     path = Path(origin).parent / os.path.expanduser(file)
-    text = decoded(read_bytes(path, error=SettingsError), path=str(path), error=SettingsError)
+    text = decoded(read_bytes(path, error=SettingsError), path=str(path), error=SettingsError).replace("\r\n", "\n")
     check_prompt_template(text, where=str(path))
     return text

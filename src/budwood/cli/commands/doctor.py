@@ -7,6 +7,7 @@ import click
 import msgspec
 
 from budwood import __version__
+from budwood.agents.finding import VERSION_TIMEOUT_S
 from budwood.cli import agents_checkup, checkup
 from budwood.cli.checkup import Finding
 from budwood.cli.containment import containment, logout, supervisor
@@ -34,7 +35,8 @@ def command(as_json: bool, where: str | None) -> int:
     """
     project = find_project()
     configured, wrong = agents_checkup.settings(project)
-    findings, agents = look(project, where) + wrong, agents_checkup.agents(project, configured)
+    findings = look(project, where) + wrong
+    agents = agents_checkup.agents(project, configured, timeout_s=VERSION_TIMEOUT_S)
     slots = checkup.recommended_slots()
     missing = [finding for finding in findings if finding.state == "missing"]
     if as_json:
