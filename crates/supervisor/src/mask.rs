@@ -13,12 +13,11 @@ use crate::text::Secret;
 const MASKED: &[u8] = b"[masked]";
 const PATIENCE: Duration = Duration::from_millis(200);
 
-#[derive(Default)]
 pub struct Mask {
     /// The longest first, so that the first that matches is the longest.
     secrets: Vec<Vec<u8>>,
     /// Whether a secret begins with this byte: most of what is printed is passed over with one look each.
-    begins: Vec<bool>,
+    begins: [bool; 256],
     /// From the first byte on that is still unclear.
     held: Vec<u8>,
     /// How many bytes of `held` were shown when nothing more came.
@@ -33,9 +32,9 @@ impl Mask {
         let mut secrets: Vec<Vec<u8>> = secrets.iter().map(|s| s.bytes().to_vec()).filter(|s| !s.is_empty()).collect();
         secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         secrets.dedup();
-        let mut begins = vec![false; 256];
+        let mut begins = [false; 256];
         secrets.iter().for_each(|s| begins[s[0] as usize] = true);
-        Mask { secrets, begins, ..Mask::default() }
+        Mask { secrets, begins, held: Vec::new(), shown: 0, covered: 0, flush_at: None }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -91,12 +90,18 @@ impl Mask {
                     }
                 }
             }
-            if i >= self.shown && i >= self.covered {
-                out.push(self.held[i]);
-            }
-            i += 1;
+            let next = self.next_beginning(i + 1);
+            let shown_from = i.max(self.shown).max(self.covered).min(next);
+            out.extend_from_slice(&self.held[shown_from..next]);
+            i = next;
         }
         i
+    }
+
+    /// The next byte at which a secret may begin, or the end.
+    fn next_beginning(&self, from: usize) -> usize {
+        let begins = |byte: &u8| self.begins[*byte as usize];
+        self.held[from..].iter().position(begins).map_or(self.held.len(), |n| from + n)
     }
 
     fn may_become_secret(&self, rest: &[u8]) -> bool {

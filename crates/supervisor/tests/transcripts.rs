@@ -57,15 +57,12 @@ fn it_is_whole_however_the_attempt_ends() {
     let (_supervisor, mut driver) = run.supervise();
     let script = "echo first; trap 'echo last words; exit 1' TERM; echo there > there; while :; do sleep 0.02; done";
     for outcome in ["timed_out", "cancelled"] {
-        let mut start = run.start_steps("1", &noted(script));
-        if outcome == "timed_out" {
-            start["timeout_s"] = json!(0.5);
-        }
-        driver.send(&start);
+        driver.send(&run.start_steps("1", &noted(script)));
         driver.expect("begun");
         run.wait_for_file("there");
-        if outcome == "cancelled" {
-            driver.send(&json!({"type": "cancel", "fence": 1, "attempt": "1"}));
+        match outcome {
+            "cancelled" => driver.send(&json!({"type": "cancel", "fence": 1, "attempt": "1"})),
+            _ => driver.send(&json!({"type": "deadline", "fence": 1, "attempt": "1", "in_s": 0})),
         }
         let result = driver.expect("ended")["result"].take();
         assert_eq!((&result["outcome"], &run.result("1")["outcome"]), (&json!(outcome), &json!(outcome)));
