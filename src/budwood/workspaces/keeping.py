@@ -110,13 +110,14 @@ class Keeper:
         """
         tree, laid = folder / "tree", laid_out(folder, base, cones=self.cones)
         changes = None
-        if laid is not None and laid.direct and not self._converts and not self.cones:
+        if laid is not None and not (laid.links or laid.converts or self._converts or self.cones):
             changes = compare(self.whole.git, tree, folder / INDEX, skip=skip, spare=spare)
-        is_direct = changes is not None and not has_attributes(changes.new)
+        is_direct = changes is not None and not has_attributes(changes.found.files)
         if changes is None or not is_direct:
             self._begin_with_known(folder, laid)
             changes = self.whole.compare(tree, folder, skip=skip, spare=spare)
-        large = _too_large(tree, (*changes.changed, *changes.new, *changes.found.unnameable), limit)
+        there = (*changes.changed, *changes.found.files, *changes.found.unnameable)
+        large = _too_large(tree, there, limit)
         leave = frozenset((*without, *(os.fsencode(each.path) for each in large)))
         if is_direct:
             written = direct.write(
@@ -125,9 +126,7 @@ class Keeper:
         else:
             index = None if laid is None else folder / INDEX
             whole = self.whole.write(tree, folder, changes, without=leave)
-            written = direct.Written(
-                self._candidates.write(tree, index, changes.found, base=base, without=leave), whole
-            )
+            written = direct.Written(self._candidates.write(tree, index, changes, base=base, without=leave), whole)
         made = self.plain.commit(written.candidate, [base], message)
         tips, unread = ((), "") if past is None else self._bring(past, base)
         return Kept(
@@ -148,9 +147,9 @@ class Keeper:
 
     def _begin_with_known(self, folder: Path, laid: Laid | None) -> None:
         """Let the first keeping of a directory know what git knows of its files, if they lie there as git has them."""
-        if self.cones:
-            return  # what is outside of them is marked as not to be looked at
-        if laid is not None and laid.direct and not self._converts and not (folder / WHOLE_INDEX).exists():
+        if (folder / WHOLE_INDEX).exists() or laid is None or laid.links or laid.converts or self._converts:
+            return
+        if not self.cones:  # what is outside of those is marked as not to be looked at
             shutil.copy2(folder / INDEX, folder / WHOLE_INDEX)  # with its time: by that git tells what changed after
 
     def _bring(self, past: Past, base: str) -> tuple[tuple[str, ...], str]:
