@@ -38,11 +38,10 @@ class Candidates:
         git.run("add", "--all", "--sparse", "--", ".", *pathspecs)
         below = tuple(root + b"/" for root in (*inside, *found.spared))
         if below:
-            gone = without.union(changes.gone)
-            there = (path for path in (*changes.known, *found.files) if path.startswith(below))
-            theirs = [path for path in there if path not in gone]
+            there = (path for path in (*changes.known, *found.files, *changes.gone) if path.startswith(below))
+            theirs = [path for path in there if path not in without]
             wanted = not_ignored(git, theirs)
-            git.run("update-index", "-z", "--add", "--replace", "--stdin", stdin=listed(wanted))
+            git.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=listed(wanted))
         return git.ask("write-tree")
 
 

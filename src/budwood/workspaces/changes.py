@@ -24,9 +24,9 @@ class Changes(NamedTuple):
     """What is there and not known."""
     known: Sequence[bytes]
     """Every path of the index, in its order."""
-    changed: Sequence[bytes]
+    changed: list[bytes]
     """Known, there, and perhaps not as it was."""
-    gone: Sequence[bytes]
+    gone: list[bytes]
 
 
 def compare(
@@ -36,7 +36,7 @@ def compare(
     walk = Walk(tree, skip=skip, spare=spare)
     if index is None:
         walk.beside(())
-        return Changes(walk.found, (), (), ())
+        return Changes(walk.found, (), [], [])
     aimed = git.aimed(work_tree=tree, index=index)
     with ThreadPoolExecutor(1) as beside:
         differing = beside.submit(aimed.run, "diff-files", "-z", "--name-only")

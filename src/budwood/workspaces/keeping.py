@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from budwood.workspaces import direct
 from budwood.workspaces.candidate import Candidates
-from budwood.workspaces.changes import compare, has_attributes
+from budwood.workspaces.changes import Changes, compare, has_attributes
 from budwood.workspaces.git import Git, GitFailed
 from budwood.workspaces.laying import INDEX, Laid, laid_out
 from budwood.workspaces.sparse import FILE as SPARSE_FILE
@@ -116,6 +116,7 @@ class Keeper:
         if changes is None or not is_direct:
             self._begin_with_known(folder, laid)
             changes = self.whole.compare(tree, folder, skip=skip, spare=spare)
+            self._add_spared(changes, tree, base)
         there = (*changes.changed, *changes.found.files, *changes.found.unnameable)
         large = _too_large(tree, there, limit)
         leave = frozenset((*without, *(os.fsencode(each.path) for each in large)))
@@ -151,6 +152,15 @@ class Keeper:
             return
         if not self.cones:  # what is outside of those is marked as not to be looked at
             shutil.copy2(folder / INDEX, folder / WHOLE_INDEX)  # with its time: by that git tells what changed after
+
+    def _add_spared(self, changes: Changes, tree: Path, base: str) -> None:
+        """Add what the base has below a spared directory, and is not known yet: that is no less a file than others."""
+        spared = changes.found.spared
+        if spared:
+            words = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", base, "--", *map(os.fsdecode, spared))
+            for path in set(self.plain.run(*words).split(b"\0")[:-1]).difference(changes.known):
+                is_there = os.path.lexists(os.fsencode(tree) + b"/" + path)
+                (changes.found.files if is_there else changes.gone).append(path)
 
     def _bring(self, past: Past, base: str) -> tuple[tuple[str, ...], str]:
         """Bring over what was committed or stashed; return the commits, and why they could not be, if so."""
