@@ -61,7 +61,8 @@ def test_whatever_is_done_the_candidate_is_what_git_would_add(project: Path, tmp
         kept = pool.keep(holder, ref, message="m")
         laid = laid_out(made.path.parent, base, cones="")
         assert laid is not None
-        assert laid.direct
+        assert not laid.converts
+        assert not laid.links
         git(made.path, "add", "-A")
         assert kept.candidate == git(made.path, "write-tree")
         git(project, "fsck", "--strict", "--no-dangling", kept.commit)

@@ -96,15 +96,20 @@ def test_a_directory_that_was_removed_by_hand_needs_it_again(repository: Reposit
     assert pool.hand_out("r/2", base).setup_due
 
 
+@pytest.mark.parametrize("attributes", ["", "*.txt text\n"])
 def test_files_of_the_base_are_kept_even_where_setup_keeps_names_them(
-    checkout: Path, repository: Repository, tmp_path: Path
+    checkout: Path, repository: Repository, tmp_path: Path, attributes: str
 ) -> None:
+    (checkout / ".git" / "info").mkdir(exist_ok=True)
+    (checkout / ".git" / "info" / "attributes").write_text(attributes)
+    _commit(checkout, "vendor/old.py", "theirs\n")
     base = _commit(checkout, "vendor/lib.py", "theirs\n")
     pool = _pool(repository, tmp_path / "pool", Setup(command="make deps"), "vendor")
     for number in (1, 2):
         made = pool.hand_out(f"r/{number}", base)
         assert (made.path / "vendor" / "lib.py").read_text() == "theirs\n"
         (made.path / "vendor" / "lib.py").write_text("patched\n")
+        (made.path / "vendor" / "old.py").unlink()
         (made.path / "vendor" / "built").write_text("by setup")
         kept = pool.keep(f"r/{number}", f"refs/budwood/r/{number}", message="m")
         assert git(checkout, "show", f"{kept.candidate}:vendor/lib.py") == "patched"

@@ -9,8 +9,8 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from budwood.workspaces.changes import Changes
 from budwood.workspaces.git import Git, listed
-from budwood.workspaces.survey import Survey
 
 _SCRATCH = "candidate-index"
 
@@ -21,7 +21,7 @@ class Candidates:
     def __init__(self, git: Git) -> None:
         self.git = git
 
-    def write(self, tree: Path, index: Path | None, found: Survey, *, base: str, without: frozenset[bytes]) -> str:
+    def write(self, tree: Path, index: Path | None, changes: Changes, *, base: str, without: frozenset[bytes]) -> str:
         """Write what is there, and not ignored, into a tree; return its id. `index` tells git of the base's files."""
         git = self.git.aimed(work_tree=tree, index=tree.parent / _SCRATCH)
         assert git.index is not None
@@ -30,16 +30,18 @@ class Candidates:
             git.run("read-tree", base)
         else:
             shutil.copy2(index, git.index)  # with its time: by that git tells what changed right after
+        found = changes.found
         inside = _without_links(git, repositories_in(found.unnameable))
         # Of what is ignored nothing may be said: git takes even an exclusion of it for a mistake.
         excluded = not_ignored(git, (*without, *found.spared, *inside))
         pathspecs = (f":(exclude,literal,top){os.fsdecode(path)}" for path in excluded)
         git.run("add", "--all", "--sparse", "--", ".", *pathspecs)
         below = tuple(root + b"/" for root in (*inside, *found.spared))
-        theirs = [path for path in found.files if path.startswith(below) and path not in without] if below else []
-        if theirs:
+        if below:
+            there = (path for path in (*changes.known, *found.files, *changes.gone) if path.startswith(below))
+            theirs = [path for path in there if path not in without]
             wanted = not_ignored(git, theirs)
-            git.run("update-index", "-z", "--add", "--replace", "--stdin", stdin=listed(wanted))
+            git.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=listed(wanted))
         return git.ask("write-tree")
 
 

@@ -7,60 +7,79 @@ directories; must not know what becomes of it.
 
 import os
 import re
+import stat
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 from budwood.workspaces.git import Git
-from budwood.workspaces.survey import NOTHING, Survey, look_through
+from budwood.workspaces.survey import NOTHING, Survey, Walk
 
 
 class Changes(NamedTuple):
     """What was found in a directory, and how it differs."""
 
     found: Survey
+    """What is there and not known."""
     known: Sequence[bytes]
     """Every path of the index, in its order."""
-    changed: Sequence[bytes]
+    changed: list[bytes]
     """Known, there, and perhaps not as it was."""
-    gone: Sequence[bytes]
-    new: Sequence[bytes]
+    gone: list[bytes]
 
 
 def compare(
     git: Git, tree: Path, index: Path | None, *, skip: str | None, spare: re.Pattern[bytes] = NOTHING
 ) -> Changes:
-    """Look through a directory and compare it with an index; without one, everything is new."""
+    """Look through a directory and compare it with an index that has files only; without one, everything is new."""
+    walk = Walk(tree, skip=skip, spare=spare)
     if index is None:
-        found = look_through(tree, skip=skip, spare=spare)
-        return Changes(found, (), (), (), found.files)
+        walk.beside(())
+        return Changes(walk.found, (), [], [])
     aimed = git.aimed(work_tree=tree, index=index)
-    with ThreadPoolExecutor(2) as beside:
-        # Of a repository inside, no more than where it stands is asked: looking further would run git by its settings.
-        differing = beside.submit(aimed.run, "diff-files", "-z", "--name-only", "--ignore-submodules=dirty")
-        listing = beside.submit(aimed.run, "ls-files", "-z")
-        found = look_through(tree, skip=skip, spare=spare)
-        known, differ = (each.result().split(b"\0")[:-1] for each in (listing, differing))
-    _add_known_spared(found, known, os.fsencode(tree))
-    there = set(found.files)
-    return Changes(
-        found,
-        known,
-        changed=[path for path in differ if path in there],
-        gone=[path for path in differ if path not in there],
-        new=list(there.difference(known)),
-    )
+    with ThreadPoolExecutor(1) as beside:
+        differing = beside.submit(aimed.run, "diff-files", "-z", "--name-only")
+        known = aimed.run("ls-files", "-z").split(b"\0")[:-1]
+        walk.beside(known)
+        differ = differing.result().split(b"\0")[:-1]
+    lies = _Lies(os.fsencode(tree))
+    changed, gone = [], []
+    for path in differ:
+        mode = lies.mode(path)
+        if stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+            changed.append(path)
+            continue
+        gone.append(path)
+        if stat.S_ISDIR(mode):
+            walk.into(path)
+        elif mode:
+            walk.found.special.append(path)
+    return Changes(walk.found, known, changed, gone)
+
+
+class _Lies:
+    """Tells what lies at paths of a directory, not at what a link on the way leads to."""
+
+    def __init__(self, base: bytes) -> None:
+        self._base = base + b"/"
+        self._folders = {b"": True}
+
+    def mode(self, path: bytes) -> int:
+        """Return the mode of a file; 0 if there is none."""
+        if not self._has_folder(path.rpartition(b"/")[0]):
+            return 0
+        try:
+            return os.lstat(self._base + path).st_mode
+        except FileNotFoundError:
+            return 0
+
+    def _has_folder(self, path: bytes) -> bool:
+        if path not in self._folders:
+            self._folders[path] = stat.S_ISDIR(self.mode(path))
+        return self._folders[path]
 
 
 def has_attributes(paths: Iterable[bytes]) -> bool:
     """Say whether files say how others are converted."""
     return any(path.endswith(b".gitattributes") and path.rpartition(b"/")[2] == b".gitattributes" for path in paths)
-
-
-def _add_known_spared(found: Survey, known: Sequence[bytes], base: bytes) -> None:
-    """Add what the repository itself has below a spared directory: that is no less a file than others."""
-    if found.spared:
-        names, below = set(found.spared), tuple(path + b"/" for path in found.spared)
-        mine = (path for path in known if path.startswith(below) or path in names)
-        found.files += [path for path in mine if os.path.lexists(base + b"/" + path)]

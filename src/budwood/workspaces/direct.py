@@ -27,7 +27,7 @@ def write(
 ) -> Written:
     """Write what is there into two trees, on top of a base; `plain` knows the user's ignore rules."""
     pack = Pack(git, form=form)
-    new = [path for path in changes.new if path not in without]
+    new = [path for path in changes.found.files if path not in without]
     made = set(not_ignored(plain.aimed(work_tree=tree), new))
     changed = [path for path in changes.changed if path not in without]
     gone: dict[bytes, Entry | None] = dict.fromkeys(changes.gone)

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from budwood.workspaces import direct
 from budwood.workspaces.candidate import Candidates
-from budwood.workspaces.changes import compare, has_attributes
+from budwood.workspaces.changes import Changes, compare, has_attributes
 from budwood.workspaces.git import Git, GitFailed
 from budwood.workspaces.laying import INDEX, Laid, laid_out
 from budwood.workspaces.sparse import FILE as SPARSE_FILE
@@ -110,13 +110,15 @@ class Keeper:
         """
         tree, laid = folder / "tree", laid_out(folder, base, cones=self.cones)
         changes = None
-        if laid is not None and laid.direct and not self._converts and not self.cones:
+        if laid is not None and not (laid.links or laid.converts or self._converts or self.cones):
             changes = compare(self.whole.git, tree, folder / INDEX, skip=skip, spare=spare)
-        is_direct = changes is not None and not has_attributes(changes.new)
+        is_direct = changes is not None and not has_attributes(changes.found.files)
         if changes is None or not is_direct:
             self._begin_with_known(folder, laid)
             changes = self.whole.compare(tree, folder, skip=skip, spare=spare)
-        large = _too_large(tree, (*changes.changed, *changes.new, *changes.found.unnameable), limit)
+            self._add_spared(changes, tree, base)
+        there = (*changes.changed, *changes.found.files, *changes.found.unnameable)
+        large = _too_large(tree, there, limit)
         leave = frozenset((*without, *(os.fsencode(each.path) for each in large)))
         if is_direct:
             written = direct.write(
@@ -125,9 +127,7 @@ class Keeper:
         else:
             index = None if laid is None else folder / INDEX
             whole = self.whole.write(tree, folder, changes, without=leave)
-            written = direct.Written(
-                self._candidates.write(tree, index, changes.found, base=base, without=leave), whole
-            )
+            written = direct.Written(self._candidates.write(tree, index, changes, base=base, without=leave), whole)
         made = self.plain.commit(written.candidate, [base], message)
         tips, unread = ((), "") if past is None else self._bring(past, base)
         return Kept(
@@ -148,10 +148,19 @@ class Keeper:
 
     def _begin_with_known(self, folder: Path, laid: Laid | None) -> None:
         """Let the first keeping of a directory know what git knows of its files, if they lie there as git has them."""
-        if self.cones:
-            return  # what is outside of them is marked as not to be looked at
-        if laid is not None and laid.direct and not self._converts and not (folder / WHOLE_INDEX).exists():
+        if (folder / WHOLE_INDEX).exists() or laid is None or laid.links or laid.converts or self._converts:
+            return
+        if not self.cones:  # what is outside of those is marked as not to be looked at
             shutil.copy2(folder / INDEX, folder / WHOLE_INDEX)  # with its time: by that git tells what changed after
+
+    def _add_spared(self, changes: Changes, tree: Path, base: str) -> None:
+        """Add what the base has below a spared directory, and is not known yet: that is no less a file than others."""
+        spared = changes.found.spared
+        if spared:
+            words = ("ls-tree", "-r", "-z", "--name-only", "--full-tree", base, "--", *map(os.fsdecode, spared))
+            for path in set(self.plain.run(*words).split(b"\0")[:-1]).difference(changes.known):
+                is_there = os.path.lexists(os.fsencode(tree) + b"/" + path)
+                (changes.found.files if is_there else changes.gone).append(path)
 
     def _bring(self, past: Past, base: str) -> tuple[tuple[str, ...], str]:
         """Bring over what was committed or stashed; return the commits, and why they could not be, if so."""

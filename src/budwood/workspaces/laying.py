@@ -4,6 +4,7 @@ Beside the directory lies an index of ours that knows the files as they were lai
 was. Knows git and directories; must not know leases, or what kind of `.git` a directory has.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from budwood.workspaces.whole import give_names_back
 
 INDEX = "index"
 _LAID = "laid.json"
+_LINK = b"160000"
 
 
 class Laid(Struct, frozen=True, kw_only=True):
@@ -25,8 +27,10 @@ class Laid(Struct, frozen=True, kw_only=True):
 
     base: str
     cones: str
-    direct: bool
-    """Whether files lie there as git has them, as far as the base says: no attributes, no repositories inside."""
+    converts: bool
+    """Whether the base says how files are converted, so that they do not lie there as git has them."""
+    links: bool
+    """Whether the base knows commits of other repositories, which lie in directories."""
     escaped: bool
     """Whether names are in the base that git refuses."""
 
@@ -48,11 +52,11 @@ def lay_out(
     tree = folder / "tree"
     aimed = git.aimed(work_tree=tree, index=folder / INDEX)
     laid = laid_out(folder, base, cones=cones)
-    if laid is None or cones:
+    if laid is None or laid.links or cones:
         laid = _lay_anew(aimed, folder, base, cones=cones, skip=skip, spare=spare)
     else:
         changes = compare(git, tree, folder / INDEX, skip=skip, spare=spare)
-        clear(tree, changes.found, changes.known)
+        clear(tree, changes.found)
         wanted = [*changes.changed, *changes.gone]
         if wanted:
             aimed.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=listed(wanted))
@@ -67,16 +71,16 @@ def _lay_anew(git: Git, folder: Path, base: str, *, cones: str, skip: str | None
     # "H 100644 <id> 0\t<path>"; an S stands for a file that is outside of the cones.
     entries = git.run("ls-files", "-z", "-t", "--stage").split(b"\0")[:-1]
     begin = entries[0].index(b"\t") + 1 if entries else 0
-    clear(
-        folder / "tree",
-        look_through(folder / "tree", skip=skip, spare=spare),
-        (entry[begin:] for entry in entries if entry[:1] != b"S"),
-    )
-    links = any(entry[2:8] == b"160000" for entry in entries)
+    files = [entry[begin:] for entry in entries if entry[:1] != b"S" and entry[2:8] != _LINK]
+    clear(folder / "tree", look_through(folder / "tree", skip=skip, spare=spare, known=files))
+    links = [os.fsdecode(entry[begin:]) for entry in entries if entry[2:8] == _LINK]
+    for link in links:
+        (folder / "tree" / link).mkdir(parents=True, exist_ok=True)
     laid = Laid(
         base=base,
         cones=cones,
-        direct=not links and not has_attributes(entry[begin:] for entry in entries),
+        converts=has_attributes(entry[begin:] for entry in entries),
+        links=bool(links),
         escaped=any(b".git%" in entry.lower() for entry in entries),
     )
     put(folder / _LAID, laid)

@@ -20,6 +20,7 @@ WORTH_PACKING = 100
 """So many objects become a pack; fewer a file each, since thousands of small packs slow every git."""
 _MOST_BYTES = 64 * 1024 * 1024
 _TOO_LARGE = _MOST_BYTES // 8
+_TINY = 128
 _TO_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _KINDS = {b"tree": 2, b"blob": 3}
 
@@ -36,7 +37,7 @@ class Pack:
 
     def __init__(self, git: Git, *, form: str) -> None:
         self._git = git
-        self._form = form
+        self._hash = hashlib.sha256 if form == "sha256" else hashlib.sha1
         self._begin()
 
     def _begin(self) -> None:
@@ -46,12 +47,10 @@ class Pack:
 
     def add(self, kind: bytes, content: bytes) -> str:
         """Add an object; return its id."""
-        id_ = hashlib.new(self._form, b"%s %d\0" % (kind, len(content)))
-        id_.update(content)
-        name = id_.hexdigest()
+        name = self._hash(b"%s %d\0%s" % (kind, len(content), content)).hexdigest()
         if name not in self._ids:  # one that the pack before had may come again
             self._ids.add(name)
-            packed = _header(_KINDS[kind], len(content)) + zlib.compress(content, 1)
+            packed = _header(_KINDS[kind], len(content)) + _deflated(content)
             self._parts.append(packed)
             self._size += len(packed)
             if self._size > _MOST_BYTES:
@@ -87,7 +86,7 @@ class Pack:
             return
         pack = b"".join((b"PACK", struct.pack(">II", 2, len(self._parts)), *self._parts))
         words = ("index-pack", "--stdin") if len(self._parts) >= WORTH_PACKING else ("unpack-objects", "-q")
-        self._git.run(*words, stdin=pack + hashlib.new(self._form, pack).digest())
+        self._git.run(*words, stdin=pack + self._hash(pack).digest())
         self._begin()
 
 
@@ -97,6 +96,14 @@ def _read(descriptor: int, size: int) -> bytes:
         return content
     with os.fdopen(os.dup(descriptor), "rb") as rest:  # it is longer than it was, or came in parts
         return content + rest.read()
+
+
+def _deflated(content: bytes) -> bytes:
+    if len(content) > _TINY:
+        return zlib.compress(content, 1)
+    # A stored block, by RFC 1950 and 1951: for these, making a compressor takes longer than all the rest.
+    sizes = struct.pack("<HH", len(content), len(content) ^ 0xFFFF)
+    return b"\x78\x01\x01" + sizes + content + struct.pack(">I", zlib.adler32(content))
 
 
 def _header(kind: int, size: int) -> bytes:

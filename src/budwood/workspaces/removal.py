@@ -14,20 +14,15 @@ from types import TracebackType
 from budwood.workspaces.survey import Survey
 
 
-def clear(root: Path, found: Survey, known: Iterable[bytes]) -> None:
-    """Remove what was found and is not known; directories go that hold nothing known and nothing spared.
-
-    Where a directory lies in the place of a known file, whoever writes the file has to take it away.
-    """
-    base = os.fsencode(root)
-    wanted = set(known)
+def clear(root: Path, found: Survey) -> None:
+    """Remove what was found, but for what is spared and the directories that it is in."""
+    base = os.fsencode(root) + b"/"
     for path in (*found.files, *found.unnameable, *found.special):
-        if path not in wanted:
-            _with_right(os.unlink, base + b"/" + path)
-    needed = folders_of((*wanted, *found.spared))
+        _with_right(os.unlink, base + path)
+    needed = folders_of(found.spared)
     for folder in reversed(found.folders):
-        if folder not in needed and folder not in wanted:
-            _with_right(os.rmdir, base + b"/" + folder)
+        if folder not in needed:
+            _with_right(os.rmdir, base + folder)
 
 
 def folders_of(paths: Iterable[bytes]) -> set[bytes]:

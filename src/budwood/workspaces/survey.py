@@ -1,7 +1,8 @@
-"""Everything that lies in a directory, by name: what git is asked to keep, and what it cannot.
+"""What lies in a directory beside the files that are known, by name: what git is asked to keep, and what it cannot.
 
-Git's own walk passes over every `.git`, whole or broken, and over what is no file; so this one is made instead. Knows
-directories; must not know git, or read a file.
+Git's own walk passes over every `.git`, whole or broken, and over what is no file; so this one is made instead. Where a
+directory has just the names that are expected, no more is asked of it: whether those are as they were, git can tell.
+Knows directories; must not know git, or read a file.
 """
 
 import os
@@ -20,7 +21,7 @@ NOTHING = matcher((), key="")
 
 @dataclass(slots=True)
 class Survey:
-    """Paths below a directory, relative to it."""
+    """Paths below a directory, relative to it, that are not known."""
 
     files: list[bytes] = field(default_factory=list)
     """Files and symbolic links that git can name."""
@@ -31,42 +32,124 @@ class Survey:
     folders: list[bytes] = field(default_factory=list)
     """Directories, each after the one that it is in."""
     spared: list[bytes] = field(default_factory=list)
-    """What was not looked into."""
+    """What was not looked into, whether something in it is known or not."""
 
 
-def look_through(root: Path, *, skip: str | None, spare: re.Pattern[bytes] = NOTHING) -> Survey:
-    """List what is there, but for one name at the top; directories that may not be read are made readable first."""
-    found = Survey()
-    waiting: list[tuple[bytes, bool]] = [(b"", True)]
-    base, passed = os.fsencode(root), None if skip is None else os.fsencode(skip)
-    spares = spare.fullmatch if spare is not NOTHING else None
-    while waiting:
-        folder, nameable = waiting.pop()
-        prefix = folder + b"/" if folder else b""
-        for entry in _entries(base + b"/" + folder):
-            name = entry.name
-            if not folder and name == passed:
-                continue
-            path = prefix + name
-            if spares is not None and spares(path):
-                found.spared.append(path)
-                continue
-            fits = nameable and not (name.startswith(b".") and is_refused(os.fsdecode(name)))
-            if entry.is_dir(follow_symlinks=False):
-                found.folders.append(path)
-                waiting.append((path, fits))
-            elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
-                (found.files if fits else found.unnameable).append(path)
-            else:
-                found.special.append(path)
+class Walk:
+    """Looks through one directory, but for one name at the top; what may not be read is made readable first."""
+
+    def __init__(self, root: Path, *, skip: str | None, spare: re.Pattern[bytes] = NOTHING) -> None:
+        self.found = Survey()
+        self._base = os.fsencode(root) + b"/"
+        self._skip = None if skip is None else os.fsencode(skip)
+        self._spares = None if spare is NOTHING else spare.fullmatch
+
+    def beside(self, known: Iterable[bytes]) -> None:
+        """Find everything that is not among known files, and is in no directory that lies in the place of one."""
+        expected = _expected(known)
+        waiting = [b""]
+        while waiting:
+            folder = waiting.pop()
+            names, folders = expected[folder]
+            for name in _names(self._base + folder):
+                if name not in names and (folder or name != self._skip):
+                    self._sort_in(folder + b"/" + name if folder else name)
+            waiting += [below for below in folders if self._is_folder(below) and not self._is_spared(below)]
+
+    def into(self, folder: bytes, *, nameable: bool = True) -> None:
+        """Find everything in a directory in which nothing is known, and the directory itself."""
+        waiting = [(folder, nameable)]
+        while waiting:
+            folder, nameable = waiting.pop()
+            self.found.folders.append(folder)
+            for entry in _entries(self._base + folder):
+                path = folder + b"/" + entry.name
+                if self._is_spared(path):
+                    continue
+                fits = nameable and not _is_odd(entry.name)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append((path, fits))
+                elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
+                    (self.found.files if fits else self.found.unnameable).append(path)
+                else:
+                    self.found.special.append(path)
+
+    def _sort_in(self, path: bytes) -> None:
+        if self._is_spared(path):
+            return
+        mode = os.lstat(self._base + path).st_mode
+        is_odd = _is_odd(path.rpartition(b"/")[2])
+        if stat.S_ISDIR(mode):
+            self.into(path, nameable=not is_odd)
+        elif stat.S_ISREG(mode) or stat.S_ISLNK(mode):
+            (self.found.unnameable if is_odd else self.found.files).append(path)
+        else:
+            self.found.special.append(path)
+
+    def _is_folder(self, path: bytes) -> bool:
+        """Say whether there is a directory where one is expected; what else is there was found."""
+        try:
+            mode = os.lstat(self._base + path).st_mode
+        except FileNotFoundError:
+            return False
+        if not stat.S_ISDIR(mode):
+            self._sort_in(path)
+        return stat.S_ISDIR(mode)
+
+    def _is_spared(self, path: bytes) -> bool:
+        if self._spares is None or not self._spares(path):
+            return False
+        self.found.spared.append(path)
+        return True
+
+
+def look_through(
+    root: Path, *, skip: str | None, spare: re.Pattern[bytes] = NOTHING, known: Iterable[bytes] = ()
+) -> Survey:
+    """List what is there beside what is known."""
+    walk = Walk(root, skip=skip, spare=spare)
+    walk.beside(known)
+    return walk.found
+
+
+def _expected(paths: Iterable[bytes]) -> dict[bytes, tuple[set[bytes], list[bytes]]]:
+    """Sort paths by directory: all names in each, and those that are directories by their paths."""
+    found: dict[bytes, tuple[set[bytes], list[bytes]]] = {b"": (set(), [])}
+    for path in paths:
+        folder, _, name = path.rpartition(b"/")
+        if folder in found:
+            found[folder][0].add(name)
+            continue
+        found[folder] = ({name}, [])
+        while folder:  # make it known to the one above, and that to the next, until one is
+            above, _, name = folder.rpartition(b"/")
+            is_known = above in found
+            names, folders = found.setdefault(above, (set(), []))
+            names.add(name)
+            folders.append(folder)
+            if is_known:
+                break
+            folder = above
     return found
+
+
+def _is_odd(name: bytes) -> bool:
+    return name.startswith(b".") and is_refused(os.fsdecode(name))
+
+
+def _names(folder: bytes) -> list[bytes]:
+    try:
+        return os.listdir(folder)
+    except PermissionError:  # whoever ran here is us: it locked itself out
+        os.chmod(folder, stat.S_IRWXU)
+        return os.listdir(folder)
 
 
 def _entries(folder: bytes) -> list[os.DirEntry[bytes]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
-    except PermissionError:  # whoever ran here is us: it locked itself out
+    except PermissionError:
         os.chmod(folder, stat.S_IRWXU)
         with os.scandir(folder) as entries:
             return list(entries)

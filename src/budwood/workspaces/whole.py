@@ -38,11 +38,10 @@ class Whole:
     def write(self, tree: Path, folder: Path, changes: Changes, *, without: frozenset[bytes]) -> str:
         """Write what was found into a tree; return its id."""
         git = self.git.aimed(work_tree=tree, index=folder / INDEX)
-        there = set(changes.found.files)
-        gone = [*(path for path in changes.known if path not in there), *without]
+        gone = [*changes.gone, *without]
         if gone:  # by force: where the directory was that held it, there may be a link by now
             git.run("update-index", "-z", "--force-remove", "--stdin", stdin=listed(gone))
-        wanted = [path for path in (*changes.changed, *changes.new) if path not in without]
+        wanted = [path for path in (*changes.changed, *changes.found.files) if path not in without]
         if len(wanted) >= WORTH_PACKING:
             pack = Pack(git, form=self.form)
             pack.add_files(tree, wanted)
