@@ -38,10 +38,9 @@ def hand_out(folder: Path, name: str, opened: Opened, *, fill: Callable[[Path], 
 
 def opened_in(folder: Path) -> Iterator[tuple[Path, Opened]]:
     """List the directories that were handed out and are still there, by name."""
-    for note in sorted(folder.glob("*.json")):
-        place = note.with_suffix("")
+    for place in sorted(note.with_suffix("") for note in folder.glob("*.json")):
         if place.is_dir():
-            yield place, msgspec.json.decode(note.read_bytes(), type=Opened)
+            yield place, msgspec.json.decode(_note(place).read_bytes(), type=Opened)
 
 
 def forget(place: Path) -> None:
