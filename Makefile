@@ -47,8 +47,9 @@ $(VENV)/.ready: $(VENV)/.tools pyproject.toml $(RUST_SOURCES)
 setup: $(VENV)/.ready ## Make .venv with budwood and all that developing it needs
 	@echo "Ready: $(BIN)/budwood"
 
-demo: $(VENV)/.ready ## Watch a run being killed and resumed, with nothing lost
+demo: $(VENV)/.ready ## Watch runs being killed and resumed, with nothing lost
 	@$(BIN)/budwood demo
+	@$(BIN)/python examples/overnight/overnight.py
 
 test: $(VENV)/.ready ## Run all tests (at most 15 minutes)
 	cargo test --release --locked --workspace --exclude budwood-cards

@@ -83,7 +83,7 @@ def measure(where: Path, files: int, rounds: int) -> Timings:
 
 
 def _ours(found: Timings, repository: Repository, folder: Path, *, files: int) -> None:
-    pool = Pool(folder, repository, lambda _: Clone(repository))
+    pool = Pool(folder, repository, Clone(repository))
     base = repository.resolve("HEAD")
     for number, name in enumerate(("cold", "warm", "warm")):
         holder, ref = f"bench/{number}", f"refs/budwood/bench/{number}"

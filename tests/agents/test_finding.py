@@ -8,8 +8,16 @@ import pytest
 from tests.agents.starting import Bench
 
 from budwood.agents import Overrides, agent_named
-from budwood.agents.base import Login
-from budwood.agents.finding import LoginState, ask_version, find_program, login_state, look_for, read_version
+from budwood.agents.finding import (
+    FoundLogin,
+    LoginState,
+    ask_version,
+    billing_of,
+    find_login,
+    find_program,
+    look_for,
+    read_version,
+)
 
 
 def script(directory: Path, name: str, *, text: str, mode: int = 0o755) -> Path:
@@ -38,7 +46,7 @@ def test_the_versions_that_were_tried_are_recognised(bench: Bench, name: str) ->
     seen = look_for(agent, bench.environ(), home=bench.home)
     assert (seen.version, seen.is_tried, seen.problem) == (agent.tried[0], True, "")
     assert seen.program is not None
-    assert seen.login is LoginState.NONE
+    assert seen.login == FoundLogin(state=LoginState.NONE)
 
 
 def test_another_version_is_told_as_not_tried(bench: Bench) -> None:
@@ -61,7 +69,7 @@ def test_the_first_program_on_path_that_may_be_run_is_found(tmp_path: Path) -> N
 
 def test_what_is_not_there_is_said(bench: Bench) -> None:
     seen = look_for(agent_named("claude"), {"PATH": str(bench.home), "ANTHROPIC_API_KEY": "k"}, home=bench.home)
-    assert (seen.program, seen.login) == (None, LoginState.KEY)
+    assert (seen.program, seen.login) == (None, FoundLogin(state=LoginState.KEY, at="ANTHROPIC_API_KEY"))
     assert seen.problem == "claude is not on PATH, or may not be run"
 
 
@@ -126,21 +134,50 @@ def test_a_version_is_picked_out_of_what_is_printed(text: str, number: str | Non
 
 
 def test_a_key_counts_before_a_subscription(bench: Bench) -> None:
-    login = agent_named("codex").login
-    assert login_state(login, {}, home=bench.home) is LoginState.NONE
-    (bench.home / ".codex").mkdir()
-    (bench.home / ".codex/auth.json").write_text("")
-    assert login_state(login, {"OPENAI_API_KEY": " "}, home=bench.home) is LoginState.NONE
-    (bench.home / ".codex/auth.json").write_text("{}")
-    assert login_state(login, {}, home=bench.home) is LoginState.SUBSCRIPTION
-    assert login_state(login, {"OPENAI_API_KEY": "k"}, home=bench.home) is LoginState.KEY
+    agent = agent_named("codex")
+    file = bench.home / ".codex/auth.json"
+    assert find_login(agent, {}, home=bench.home).state is LoginState.NONE
+    file.parent.mkdir()
+    file.write_text("")
+    assert find_login(agent, {"OPENAI_API_KEY": " "}, home=bench.home).state is LoginState.NONE
+    file.write_text("{}")
+    assert find_login(agent, {}, home=bench.home) == FoundLogin(state=LoginState.SUBSCRIPTION, at=str(file))
+    found = find_login(agent, {"OPENAI_API_KEY": "k"}, home=bench.home)
+    assert found == FoundLogin(state=LoginState.KEY, at="OPENAI_API_KEY")
 
 
 def test_a_variable_may_name_another_directory_for_logins(bench: Bench) -> None:
-    login = agent_named("claude").login
+    agent = agent_named("claude")
     (bench.root / "elsewhere").mkdir()
     (bench.root / "elsewhere/.credentials.json").write_text("{}")
     environ = {"CLAUDE_CONFIG_DIR": str(bench.root / "elsewhere")}
-    assert login_state(login, environ, home=bench.home) is LoginState.SUBSCRIPTION
-    assert login_state(login, {}, home=bench.home) is LoginState.NONE
-    assert login_state(Login(), {}, home=bench.home) is LoginState.NONE
+    assert find_login(agent, environ, home=bench.home).state is LoginState.SUBSCRIPTION
+    assert find_login(agent, {}, home=bench.home).state is LoginState.NONE
+
+
+def test_a_state_of_its_own_has_no_login_in_it(bench: Bench) -> None:
+    (bench.home / ".codex").mkdir()
+    (bench.home / ".codex/auth.json").write_text("{}")
+    agent = agent_named("codex", Overrides(own_state=True))
+    assert find_login(agent, {}, home=bench.home).state is LoginState.NONE
+    assert find_login(agent, {"CODEX_API_KEY": "k"}, home=bench.home).state is LoginState.KEY
+
+
+def test_what_nobody_knows_a_login_of_is_not_said_to_have_none(bench: Bench) -> None:
+    agent = agent_named("command", Overrides(command=("true",)))
+    assert find_login(agent, {}, home=bench.home).state is LoginState.UNKNOWN
+
+
+def test_a_program_of_the_users_is_looked_for_and_not_started(bench: Bench) -> None:
+    mine = script(bench.root / "bin", "mine", text=f"touch {bench.root}/worked; echo 1.2.3")
+    agent = agent_named("command", Overrides(command=("mine", "{prompt_file}")))
+    seen = look_for(agent, {"PATH": str(mine.parent)}, home=bench.home)
+    assert (seen.program, seen.version, seen.problem) == (mine, None, "")
+    assert not (bench.root / "worked").exists()
+
+
+def test_only_a_subscription_that_lets_it_in_is_no_money() -> None:
+    file, key = FoundLogin(state=LoginState.SUBSCRIPTION), FoundLogin(state=LoginState.KEY)
+    assert [billing_of(None, each) for each in (file, key)] == ["subscription", "metered"]
+    assert [billing_of(given, file) for given in ("metered", "subscription")] == ["metered", "subscription"]
+    assert billing_of(None, FoundLogin(state=LoginState.NONE)) == "metered"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.program import call, in_terminal
 
-from budwood.settings import KEYS
+from budwood.settings import KEYS, TABLES
 
 
 def values(*flags: str, cwd: Path) -> dict[str, dict[str, object]]:
@@ -46,7 +46,9 @@ def test_a_wrong_key_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
 def test_keys_are_explained(tmp_path: Path) -> None:
     keys = call("config", "keys", "--json", cwd=tmp_path).json["keys"]
     assert isinstance(keys, list)
-    assert [key["key"] for key in keys] == list(KEYS)
+    tables = [(table, name) for table, known in TABLES.items() for name in known]
+    assert [key["key"] for key in keys] == [*KEYS, *(name for _, name in tables)]
+    assert [(key["table"], key["key"]) for key in keys if key["table"] not in ("run", "machine")] == tables
     assert keys[3] == {
         "key": "slots",
         "table": "run",
@@ -57,5 +59,21 @@ def test_keys_are_explained(tmp_path: Path) -> None:
         "meaning": "How many attempts run at once.",
     }
     assert "slots (default: all cores)\n  How many attempts run at once.\n" in call("config", "keys", cwd=tmp_path).out
+    assert "\nmodel_rule.match (default: must be given)\n" in call("config", "keys", cwd=tmp_path).out
     shown = in_terminal("config", "keys", cwd=tmp_path, env={"NO_COLOR": "1"})[1]
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_what_tables_of_agents_set_is_shown_with_its_origin(tmp_path: Path) -> None:
+    (tmp_path / "budwood.toml").write_text(
+        '[agents.local]\nagent = "model"\nbase_url = "https://host/v1?key=hunter2"\n'
+        '[prices."m.1"]\ninput_per_million = 1\noutput_per_million = 2\n'
+        '[[model_rule]]\nmatch = "x"\nmodel = "m.1"\n'
+    )
+    shown = values(cwd=tmp_path)
+    assert list(shown)[len(KEYS) :] == ["agents.local.agent", "agents.local.base_url", "model_rule", "prices.m.1"]
+    assert shown["agents.local.base_url"] == {"value": "https://host/v1", "origin": str(tmp_path / "budwood.toml")}
+    table = call("config", "show", "--origin", cwd=tmp_path).out
+    assert "hunter2" not in table
+    rows = [line.split() for line in table.splitlines() if line.startswith("agents.local.agent")]
+    assert rows == [["agents.local.agent", "model", str(tmp_path / "budwood.toml")]]

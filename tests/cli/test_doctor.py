@@ -57,7 +57,7 @@ def test_a_supervisor_that_does_not_run_is_essential(tmp_path: Path, monkeypatch
 
 
 def test_without_git_there_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr("budwood.cli.checkup.shutil.which", lambda name, path=None: None)
     assert states(tmp_path)["git"] == "warning"
 
 

@@ -97,7 +97,7 @@ def breaker_bench(*outcomes: str, breaker: int = 3) -> Bench:
 
 
 def test_the_breaker_opens_at_set_up_faults_in_a_row() -> None:
-    bench = breaker_bench("not_found", "denied", "no_directory", "not_found")
+    bench = breaker_bench("not_found", "stdin", "no_directory", "denied")
     assert bench.state.phase is RunPhase.PAUSED
     assert bench.state.pause_kind == "breaker"
     assert bench.state.reason == "3 tasks in a row could not even begin; last, task 2: it was no_directory"

@@ -93,6 +93,14 @@ def test_a_killed_drivers_call_is_another_attempt_if_it_has_cost_something(shop:
     assert list(shop.paths.attempts.iterdir()) == []
 
 
+def test_what_a_killed_drivers_call_printed_comes_without_its_secrets(shop: Shop) -> None:
+    work = msgspec.structs.replace(kill_driver_in(shop, "spend_and_hold"), mask=("spending",))
+    with at_desk(shop, 2) as desk:
+        assert desk.recover(work) == [Recovered.ENDED]
+        assert desk.last_log == b"[masked]\n"
+        desk.executor.forget(work.id)
+
+
 def test_an_answered_call_that_nobody_wrote_down_is_another_attempt_if_it_has_cost_something(shop: Shop) -> None:
     with at_desk(shop) as desk:
         first, second = shop.work("spend", 0.5), shop.work("spend", 0.25)

@@ -189,6 +189,15 @@ def test_what_a_call_printed_before_its_worker_died_is_kept(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("function", ["much", "much_and_die"])
+def test_the_log_that_comes_with_a_calls_end_has_no_secrets(desk: Desk, function: str) -> None:
+    outcome = desk.changed(desk.shop.work(function, 1), mask=("first\nxxxxxx", "x\nlast"))
+    assert outcome.measure.output_bytes == MIB + len("first\nlast\n")
+    assert desk.last_log is not None
+    assert desk.last_log.startswith(b"[masked]xxx")
+    assert desk.last_log.endswith(b"xxx[masked]\n")
+
+
+@pytest.mark.parametrize("function", ["much", "much_and_die"])
 def test_a_log_that_is_too_large_for_the_store_stays_in_its_directory(desk: Desk, function: str) -> None:
     desk.changed(desk.shop.work(function, 9), output_bytes=16 * MIB)
     assert desk.last_log is None

@@ -1,10 +1,12 @@
 """The executor without processes against the contract, and what only it can do."""
 
+from pathlib import Path
+
 import pytest
 
 from budwood._core.model import Usage
 from budwood.errors import ExecutorError, LeaseLost
-from budwood.executors.base import Call, Executor, Work
+from budwood.executors.base import Call, Executor, Step, Work
 from budwood.testing.executor_calls import result_of
 from budwood.testing.executors import (
     CallKind,
@@ -36,6 +38,8 @@ class FakeWorld(ExecutorWorld):
                 return failed(3)
             case "prints":
                 return succeeded(log=b"hello\n")
+            case "reads":
+                return _reads(work)
             case _:
                 return None
 
@@ -58,7 +62,7 @@ class FakeWorld(ExecutorWorld):
 
     def work(self, work_id: str, kind: Kind, *, slot: int = 0, timeout_s: float | None = None) -> Work:
         self._kinds[work_id] = kind
-        return Work(id=work_id, slot=slot, timeout_s=timeout_s)
+        return Work(id=work_id, slot=slot, timeout_s=timeout_s, steps=(Step(name="run", argv=("played",)),))
 
     def call(self, work_id: str, kind: CallKind, *, slot: int = 0, timeout_s: float | None = None) -> Work:
         self._kinds[work_id] = kind
@@ -69,11 +73,20 @@ class FakeWorld(ExecutorWorld):
         assert attempt is not None
         self.machine.end(work_id, returned([work_id, {"and": None}]) if attempt.work.call is not None else None)
 
+    def transcript(self, work_id: str, name: str) -> bytes:
+        return self.machine.transcripts[work_id, name]
+
     def lose(self, work_id: str) -> None:
         self.machine.lose(work_id)
 
     def runs_of(self, work_id: str) -> int:
         return self.machine.ran[work_id]
+
+
+def _reads(work: Work) -> Ending:
+    words = [Path(step.stdin).read_bytes() if step.stdin else b"" for step in work.steps]
+    names = [step.transcript or "" for step in work.steps]
+    return Ending(succeeded().outcome, b"".join(words), dict(zip(names, words, strict=True)))
 
 
 class TestFakeExecutor(ExecutorConformance):

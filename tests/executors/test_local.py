@@ -23,6 +23,7 @@ _COMMANDS: dict[Kind, str] = {
     "fails": "exit 3",
     "holds": 'read line < "gate-$BUDWOOD_ATTEMPT"',
     "prints": "echo hello",
+    "reads": "cat",
 }
 
 
@@ -96,6 +97,9 @@ class LocalWorld(ExecutorWorld):
 
     def let_go(self, work_id: str) -> None:
         (self._root / f"gate-{work_id}").write_text("go\n")
+
+    def transcript(self, work_id: str, name: str) -> bytes:
+        return (self._paths.attempt(work_id) / name).read_bytes()
 
     def lose(self, work_id: str) -> None:
         info = json.loads((self._paths.slot(self._slots[work_id]) / "info.json").read_text())

@@ -106,6 +106,11 @@ def test_the_examples_are_read(name: str) -> None:
         ("slots = 3\n" + TASK, "unknown key 'slots' in night.toml", "it belongs into [run]"),
         ("timeout = 3\n" + TASK, "unknown key 'timeout' in night.toml", "it belongs into [run]"),
         ('prompt = "x"\n' + TASK, "unknown key 'prompt' in night.toml", "it belongs into [[task]]"),
+        (
+            '[agents.x]\nmodel = "m"\n' + TASK,
+            "unknown key 'agents' in night.toml",
+            "it belongs into budwood.toml, or into your own settings file",
+        ),
         ("[[tasks]]\nid = 1\n", "unknown key 'tasks' in night.toml", "did you mean 'task'?"),
         ("[task]\nid = 1\n", "task in night.toml is not a list of tables", "write [[task]] with two brackets"),
         ("run = 3\n", "run in night.toml is 3; it takes a table", "write [run]; a command stands in a [[task]]"),

@@ -13,6 +13,7 @@ def project(tmp_path: Path) -> Path:
     (root / "sub").mkdir(parents=True)
     (root / "kept.txt").write_text("kept\n")
     (root / "sub" / "deep.txt").write_text("deep\n")
+    (root / "requirements.txt").write_text("six==1.17\n")
     (root / ".gitignore").write_text("ignored/\n")
     return root
 

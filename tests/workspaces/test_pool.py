@@ -25,7 +25,7 @@ def repository(checkout: Path) -> Repository:
 
 @pytest.fixture
 def pool(repository: Repository, tmp_path: Path) -> Pool:
-    return Pool(tmp_path / "pool", repository, lambda _: Clone(repository), file_limit=1000)
+    return Pool(tmp_path / "pool", repository, Clone(repository), file_limit=1000)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_a_lease_outlives_the_process_that_took_it(
     code = (
         "import os, sys; from pathlib import Path; from budwood.workspaces import *;"
         "r = find_repository(Path(sys.argv[1]), os.environ);"
-        "p = Pool(Path(sys.argv[2]), r, lambda _: Clone(r));"
+        "p = Pool(Path(sys.argv[2]), r, Clone(r));"
         "w = p.hand_out('r/1', sys.argv[3]); (w.path / 'made').write_text('dear'); os._exit(9)"
     )
     words = [sys.executable, "-c", code, str(repository.root), str(tmp_path / "pool"), base]
@@ -123,7 +123,7 @@ def test_nothing_is_restored_over_what_is_there(pool: Pool, base: str, tmp_path:
 
 
 def test_what_setup_made_can_be_spared(repository: Repository, base: str, tmp_path: Path) -> None:
-    pool = Pool(tmp_path / "pool", repository, lambda _: Clone(repository), setup_keeps=["ignored/deps"])
+    pool = Pool(tmp_path / "pool", repository, Clone(repository), setup_keeps=["ignored/deps"])
     made = pool.hand_out("r/1", base)
     (made.path / "ignored" / "deps").mkdir(parents=True)
     (made.path / "ignored" / "deps" / "lib").write_text("took long")
@@ -145,7 +145,7 @@ def test_bytes_are_bytes_whatever_the_attributes_say(
     (checkout / "some.id").write_text("$Id$\n")
     git(checkout, "add", "-A")
     git(checkout, "commit", "-qm", "with attributes")
-    pool = Pool(tmp_path / "pool", repository, lambda _: Clone(repository))
+    pool = Pool(tmp_path / "pool", repository, Clone(repository))
     base = repository.resolve("HEAD")
     for number in (1, 2):  # a warm one knows files from before
         made = pool.hand_out(f"r/{number}", base)
@@ -164,7 +164,7 @@ def test_files_of_line_ends_alone_are_seen_to_have_changed(
     (checkout / ".gitattributes").write_text("* text=auto\n")
     git(checkout, "add", "-A")
     git(checkout, "commit", "-qm", "text")
-    pool = Pool(tmp_path / "pool", repository, lambda _: Clone(repository))
+    pool = Pool(tmp_path / "pool", repository, Clone(repository))
     made = pool.hand_out("r/1", repository.resolve("HEAD"))
     (made.path / "kept.txt").write_bytes(b"kept\r\n")
     kept = pool.keep("r/1", REF, message="m")

@@ -20,7 +20,7 @@ def found(directory: Path) -> Repository:
 
 
 def pool_of(repository: Repository, folder: Path) -> Pool:
-    return Pool(folder, repository, lambda _: Clone(repository))
+    return Pool(folder, repository, Clone(repository))
 
 
 def test_outside_of_git_there_is_none(project: Path) -> None:

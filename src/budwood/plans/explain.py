@@ -13,6 +13,7 @@ from budwood.errors import PlanError
 from budwood.plans.keys import LANE_KEYS, TASK_KEYS, PlanKey
 from budwood.plans.specs import unfit
 from budwood.settings import KEYS
+from budwood.settings.agents import is_table_setting
 from budwood.settings.files import decoded
 
 _PLACE = re.compile(r" - at `\$(?:\.(?P<table>\w+))?(?:\[(?P<index>\d+)\])?(?:\.(?P<key>\w+))?.*`$")
@@ -66,6 +67,8 @@ def _unknown_table(told: str, *, path: str) -> PlanError:
         hint = f"it belongs into [{KEYS[name].table}]"
     elif name in TASK_KEYS:
         hint = "it belongs into [[task]]"
+    elif is_table_setting(name):
+        hint = "it belongs into budwood.toml, or into your own settings file"
     else:
         hint = did_you_mean(name, _TABLES) or "a plan has [run], [[lane]] and [[task]]"
     return PlanError(f"unknown key {name!r} in {path}", hint=hint)

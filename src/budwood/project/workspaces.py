@@ -15,9 +15,8 @@ from budwood._core.model import WorkspaceTerms
 from budwood.errors import SettingsError, UsageError
 from budwood.project.place import STATE_DIR, Project, state_home
 from budwood.settings import Resolved
-from budwood.workspaces import Clone, Copy, Pool, Repository, Worktree, find_repository, open_kept
+from budwood.workspaces import Clone, Copy, Pool, Repository, Setup, Worktree, find_repository, open_kept
 from budwood.workspaces.bring import Outfit
-from budwood.workspaces.keeping import Keeper
 from budwood.workspaces.pool import Kind
 
 KindName = Literal["clone", "worktree", "copy"]
@@ -122,20 +121,22 @@ def make_pool(ground: Ground, terms: WorkspaceTerms, *, folder: Path) -> Pool:
             hint="an agent in there would take the repository's files for its own; name a place outside",
         )
     own = folder / terms.kind
-
-    def kind(keeper: Keeper) -> Kind:
-        match terms.kind:
-            case "clone":
-                return Clone(repository)
-            case "worktree":
-                return Worktree(repository, own)
-            case "copy":
-                return Copy(keeper)
-
     return Pool(
         own,
         repository,
-        kind,
+        _kind(terms.kind, repository, own),
         outfit=Outfit(bring=terms.bring, link=terms.link) if ground.in_git else Outfit(),
+        setup=None if terms.setup is None else Setup(command=terms.setup),
         setup_keeps=terms.setup_keeps,
+        sparse=terms.sparse,
     )
+
+
+def _kind(name: KindName, repository: Repository, folder: Path) -> Kind:
+    match name:
+        case "clone":
+            return Clone(repository)
+        case "worktree":
+            return Worktree(repository, folder)
+        case "copy":
+            return Copy()

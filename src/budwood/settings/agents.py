@@ -107,7 +107,7 @@ AGENT_KEYS = _keyed(
     TableKey(
         name="billing",
         kind=kinds.choice("metered", "subscription"),
-        default="subscription where its file is all that lets it in, else metered",
+        default="by its login: a key is metered",
         doc="Whether what it costs counts as money; for a subscription the list price is only shown.",
         example='"subscription"',
     ),

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from budwood._core.model import AttemptPhase, StepEnd
-from budwood.executors.base import Recovered, Step, Work
+from budwood.executors.base import Recovered, Work
 from budwood.testing.executor_world import ExecutorRules, ExecutorWorld, Post
 
 Posts = Callable[[int], Post]
@@ -19,10 +19,7 @@ Posts = Callable[[int], Post]
 
 def with_steps(work: Work, *changes: dict[str, str]) -> Work:
     """Repeat the only step of an attempt, each time with other fields."""
-    steps: list[Step] = []
-    for change in changes:
-        steps.append(replace(work.steps[0], **change))
-    return replace(work, steps=tuple(steps))
+    return replace(work, steps=tuple(replace(work.steps[0], **change) for change in changes))
 
 
 class StepRules(ExecutorRules):

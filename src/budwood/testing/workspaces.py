@@ -24,6 +24,7 @@ from budwood.workspaces.repository import Repository
 __all__ = ["Ground", "WorkspaceConformance", "bytes_in"]
 
 HOLDER, REF = "night/3.1", "refs/budwood/night/3.1"
+BASE = {"kept.txt", "sub/deep.txt", "requirements.txt", ".gitignore"}
 
 
 @dataclass
@@ -37,6 +38,10 @@ class Ground:
     """Whether a workspace is a checkout; otherwise what an agent does with git there is files like others."""
     shares_git: bool = False
     """Whether branches and the stash of a workspace are the repository's own."""
+    with_setup: Workspaces | None = None
+    """The same with a `setup`, whose keeps are ignored/deps and tools."""
+    with_cones: Workspaces | None = None
+    """The same with the one cone `elsewhere`, which the base does not have."""
 
 
 def bytes_in(root: Path) -> dict[str, bytes]:
@@ -171,20 +176,58 @@ def _binary(tree: Path) -> None:
     (tree / "ignored" / "cache").write_bytes(b"\0ignored\r\n")
 
 
+def _repository_in_base(tree: Path) -> None:
+    git(tree / "sub", "init", "-q")
+    (tree / "sub" / "more.txt").write_text("beside what the base has")
+
+
+def _read_only(tree: Path) -> None:
+    (tree / "cache" / "module").mkdir(parents=True)
+    (tree / "cache" / "module" / "code").write_text("as package managers leave it")
+    (tree / "cache" / "module" / "code").chmod(0o444)
+    (tree / "cache" / "module").chmod(0o555)
+    (tree / "cache").chmod(0o555)
+
+
+def _disguised(tree: Path) -> None:
+    before = (tree / "kept.txt").stat()
+    (tree / "kept.txt").write_bytes(b"KEPT\n")
+    os.utime(tree / "kept.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
+    (tree / "sub" / "deep.txt").chmod(0o755)
+
+
+def _attributes(tree: Path) -> None:
+    (tree / ".gitattributes").write_text("* text=auto eol=crlf\n")
+    (tree / "lines.txt").write_bytes(b"one\r\ntwo\n")
+
+
+def _many(tree: Path) -> None:
+    for number in range(150):
+        folder = tree / ("ignored" if number % 2 else "made") / str(number % 7)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number}").write_bytes(b"%d\r\n" % (number % 100))
+    (tree / "empty" / "inside").mkdir(parents=True)
+
+
 DEEDS: Mapping[str, Callable[[Path], None]] = {
+    "attributes": _attributes,
     "binary": _binary,
     "broken nested": _broken_nested,
     "commit": _commit,
+    "disguised": _disguised,
     "half merge": _half_merge,
     "index locked": _locked,
     "locked out": _locked_out,
+    "many": _many,
     "monitor and hooks": _monitor,
     "nested with a commit": lambda tree: _nested(tree, commits=True),
     "nested without": lambda tree: _nested(tree, commits=False),
     "no .git": _without_git,
     "nothing": lambda tree: None,
     "odd names": _odd_names,
+    "read-only": _read_only,
     "replaced": _replaced,
+    "repository in the base": _repository_in_base,
     "special files": _special,
     "stash": _stash,
 }
@@ -193,11 +236,11 @@ DEEDS: Mapping[str, Callable[[Path], None]] = {
 
 class WorkspaceConformance:
     """Every rule of `budwood.workspaces.base`; inherit, and supply the fixture `ground`, whose base has kept.txt,
-    sub/deep.txt and a .gitignore that names ignored/."""
+    sub/deep.txt, requirements.txt and a .gitignore that names ignored/."""
 
     def test_a_workspace_has_the_files_of_its_base_and_is_outside_the_checkout(self, ground: Ground) -> None:
         made = ground.workspaces.hand_out(HOLDER, ground.base)
-        assert set(bytes_in(made.path)) == {"kept.txt", "sub/deep.txt", ".gitignore"}
+        assert set(bytes_in(made.path)) == BASE
         assert not made.path.is_relative_to(ground.repository.root)
         assert (made.holder, made.base, made.warm) == (HOLDER, ground.base, False)
         _check_clean(ground, made.path)
@@ -246,7 +289,9 @@ class WorkspaceConformance:
         ground.workspaces.hand_back(HOLDER, REF)
         after = ground.workspaces.hand_out("night/6.1", ground.base)
         assert (after.path, after.warm) == (made.path, True)
-        assert set(bytes_in(after.path)) == {"kept.txt", "sub/deep.txt", ".gitignore"}
+        assert set(bytes_in(after.path)) == BASE
+        assert {str(path.relative_to(after.path)) for path in after.path.rglob(".git")} <= {".git"}
+        assert not (after.path / "empty").exists()
         _check_clean(ground, after.path)
 
     def test_the_candidate_honours_ignore_rules_and_is_named_by_its_content(self, ground: Ground) -> None:
@@ -260,7 +305,7 @@ class WorkspaceConformance:
             trees.append(kept.candidate)
         assert trees[0] == trees[1]
         names = ground.repository.git.ask("ls-tree", "-r", "--name-only", trees[0]).splitlines()
-        assert names == [".gitignore", "kept.txt", "made", "sub/deep.txt"]
+        assert names == [".gitignore", "kept.txt", "made", "requirements.txt", "sub/deep.txt"]
 
     def test_what_was_committed_or_stashed_is_reachable(self, ground: Ground) -> None:
         if not ground.has_git:
@@ -281,6 +326,88 @@ class WorkspaceConformance:
         assert {own, older, stash, ground.base} <= set(reachable)
         assert own in ground.repository.git.ask("rev-list", kept.commit).splitlines()
         assert ground.repository.git.ask("show", f"{stash}:made") == "then stashed"
+
+    def test_a_pinned_directory_stays_as_it_is_and_its_holder_gets_another(self, ground: Ground) -> None:
+        made = ground.workspaces.hand_out(HOLDER, ground.base)
+        (made.path / "made").write_text("to look at")
+        ground.workspaces.pin(HOLDER)
+        ground.workspaces.keep(HOLDER, REF, message="m")
+        assert ground.workspaces.hand_out(HOLDER, ground.base).path != made.path
+        ground.workspaces.hand_back(HOLDER, REF)
+        assert ground.workspaces.hand_out("night/4.1", ground.base).path != made.path
+        assert (made.path / "made").read_text() == "to look at"
+        ground.workspaces.unpin(HOLDER)
+        ground.workspaces.unpin(HOLDER)
+        assert ground.workspaces.hand_out("night/5.1", ground.base).path == made.path
+        assert set(bytes_in(made.path)) == BASE
+
+    def test_setup_is_due_once_in_a_directory(self, ground: Ground) -> None:
+        assert not ground.workspaces.hand_out(HOLDER, ground.base).setup_due
+        spaces = ground.with_setup
+        if spaces is None:
+            pytest.skip("these have no setup")
+        first = spaces.hand_out(HOLDER, ground.base)
+        assert first.setup_due
+        (first.path / "ignored" / "deps").mkdir(parents=True)
+        (first.path / "ignored" / "deps" / "lib").write_text("took long")
+        (first.path / "ignored" / "log").write_text("goes")
+        assert spaces.hand_out(HOLDER, ground.base).setup_due  # it did not succeed
+        spaces.note_setup(HOLDER)
+        found = spaces.find(HOLDER)
+        assert found is not None
+        assert not found.setup_due
+        spaces.keep(HOLDER, REF, message="m")
+        spaces.hand_back(HOLDER, REF)
+        second = spaces.hand_out("night/4.1", ground.base)
+        assert (second.path, second.setup_due) == (first.path, False)
+        assert (second.path / "ignored" / "deps" / "lib").read_text() == "took long"
+        assert not (second.path / "ignored" / "log").exists()
+        assert spaces.hand_out("night/5.1", ground.base).setup_due  # another directory
+        (second.path / "ignored" / "deps" / "lib").unlink()
+        (second.path / "ignored" / "deps").rmdir()
+        spaces.keep("night/4.1", "refs/budwood/night/4.1", message="m")
+        spaces.hand_back("night/4.1", "refs/budwood/night/4.1")
+        assert spaces.hand_out("night/6.1", ground.base).setup_due  # what it made was taken away
+
+    def test_what_setup_made_is_not_what_an_attempt_left(self, ground: Ground, tmp_path: Path) -> None:
+        spaces = ground.with_setup
+        if spaces is None:
+            pytest.skip("these have no setup")
+        made = spaces.hand_out(HOLDER, ground.base)
+        for name in ("ignored/deps/lib", "tools/saw", "sub/tools/plane", "ignored/log"):
+            (made.path / name).parent.mkdir(parents=True, exist_ok=True)
+            (made.path / name).write_text(name)
+        kept = spaces.keep(HOLDER, REF, message="m")
+        names = ground.repository.git.ask("ls-tree", "-r", "--name-only", kept.candidate).splitlines()
+        assert set(names) == BASE
+        spaces.restore(kept.commit, tmp_path / "back")
+        assert set(bytes_in(tmp_path / "back")) == {*BASE, "ignored/log"}
+        assert (made.path / "tools" / "saw").exists()
+
+    def test_cones_are_laid_out_and_the_rest_is_as_the_base_has_it(self, ground: Ground, tmp_path: Path) -> None:
+        spaces = ground.with_cones
+        if spaces is None:
+            pytest.skip("these have no cones")
+        for number in (1, 2):
+            holder, ref = f"night/{number}.1", f"refs/budwood/night/{number}.1"
+            made = spaces.hand_out(holder, ground.base)
+            assert set(bytes_in(made.path)) == BASE - {"sub/deep.txt"}
+            _check_clean(ground, made.path)
+            (made.path / "kept.txt").write_text("changed\n")
+            (made.path / "elsewhere").mkdir()
+            (made.path / "elsewhere" / "new").write_text("in the cone")
+            (made.path / "sub").mkdir()
+            (made.path / "sub" / "new").write_text("outside, and new")
+            (made.path / "sub" / "deep.txt").write_text("outside, and written over\n")
+            left = bytes_in(made.path)
+            kept = spaces.keep(holder, ref, message="m")
+            names = ground.repository.git.ask("ls-tree", "-r", "--name-only", kept.candidate).splitlines()
+            assert set(names) == {*BASE, "elsewhere/new", "sub/new"}
+            said = ground.repository.git.ask("show", f"{kept.candidate}:sub/deep.txt")
+            assert said == "outside, and written over"
+            spaces.restore(kept.commit, tmp_path / f"back{number}")
+            assert bytes_in(tmp_path / f"back{number}") == left
+            spaces.hand_back(holder, ref)
 
     def test_sixteen_at_once_are_sixteen(self, ground: Ground) -> None:
         paths: list[Path] = []

@@ -6,6 +6,7 @@ from budwood.workspaces.copy import Copy, open_kept
 from budwood.workspaces.keeping import Kept, LeftOut
 from budwood.workspaces.pool import Pool
 from budwood.workspaces.repository import Repository, find_repository
+from budwood.workspaces.setup import Setup
 from budwood.workspaces.worktree import Worktree
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "LeftOut",
     "Pool",
     "Repository",
+    "Setup",
     "Workspace",
     "Workspaces",
     "Worktree",

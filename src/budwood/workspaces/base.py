@@ -7,6 +7,10 @@ Rules
   did to its `.git`.
 - `keep` writes everything that lies in the directory into the repository, under a ref that was read back, before it
   returns. It changes nothing in the directory and may be repeated.
+- What `setup_keeps` names and the base does not have is not kept, is in no candidate, and stays in the directory from
+  one holder to the next: `setup` made it, and can make it again.
+- With cones (`sparse`), only their files are laid out. The candidate has all others as the base has them; what somebody
+  makes outside of the cones is in it as well. What is kept is what lies there.
 - A directory is handed on only after it was kept. One that could not be kept, or holds a file that is too large to be
   kept, is shut: it is left as it is, with the reason.
 - The user's checkout, index, stash, settings, hooks and refs are never touched; refs below `refs/budwood/` are ours.
@@ -31,9 +35,9 @@ class Workspace(Struct, frozen=True, kw_only=True):
     base: str
     """The commit whose files it was handed out with."""
     warm: bool
-    """Whether it was used before: what `setup` made may still be there."""
-    setup_due: bool = False
-    """Whether `setup` must run before anything else does."""
+    """Whether it was used before."""
+    setup_due: bool
+    """Whether `setup` must run there first: it never did, what it depends on has changed, or what it made is gone."""
 
 
 class Workspaces(ABC):
@@ -46,6 +50,18 @@ class Workspaces(ABC):
     @abstractmethod
     def find(self, holder: str) -> Workspace | None:
         """Return what a holder has, untouched."""
+
+    @abstractmethod
+    def note_setup(self, holder: str) -> None:
+        """Write down that `setup` succeeded in a holder's directory; it is not due there again until that changes."""
+
+    @abstractmethod
+    def pin(self, holder: str) -> None:
+        """Let a holder's directory stay as it is, even when it was given back; nobody else gets it."""
+
+    @abstractmethod
+    def unpin(self, holder: str) -> None:
+        """Let what was pinned for a holder be handed on again; harmless if nothing was."""
 
     @abstractmethod
     def keep(self, holder: str, ref: str, *, message: str) -> Kept:

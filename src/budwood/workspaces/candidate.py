@@ -5,13 +5,14 @@ and directories; must not know what is kept beside.
 """
 
 import os
+import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from budwood.workspaces.git import Git, listed
 from budwood.workspaces.survey import Survey
 
-INDEX = "index"
+_SCRATCH = "candidate-index"
 
 
 class Candidates:
@@ -20,18 +21,23 @@ class Candidates:
     def __init__(self, git: Git) -> None:
         self.git = git
 
-    def write(self, tree: Path, folder: Path, found: Survey, *, base: str, without: frozenset[bytes]) -> str:
-        """Write what is there, and not ignored, into a tree; return its id."""
-        git = self.git.aimed(work_tree=tree, index=folder / INDEX)
-        if not (folder / INDEX).exists():
+    def write(self, tree: Path, index: Path | None, found: Survey, *, base: str, without: frozenset[bytes]) -> str:
+        """Write what is there, and not ignored, into a tree; return its id. `index` tells git of the base's files."""
+        git = self.git.aimed(work_tree=tree, index=tree.parent / _SCRATCH)
+        assert git.index is not None
+        if index is None:
+            git.index.unlink(missing_ok=True)
             git.run("read-tree", base)
+        else:
+            shutil.copy2(index, git.index)  # with its time: by that git tells what changed right after
         inside = _without_links(git, repositories_in(found.unnameable))
         # Of what is ignored nothing may be said: git takes even an exclusion of it for a mistake.
-        excluded = not_ignored(git, (*without, *inside))
-        git.run("add", "--all", "--", ".", *(f":(exclude,literal,top){os.fsdecode(path)}" for path in excluded))
-        if inside:
-            below = tuple(root + b"/" for root in inside)
-            theirs = [path for path in found.files if path.startswith(below) and path not in without]
+        excluded = not_ignored(git, (*without, *found.spared, *inside))
+        pathspecs = (f":(exclude,literal,top){os.fsdecode(path)}" for path in excluded)
+        git.run("add", "--all", "--sparse", "--", ".", *pathspecs)
+        below = tuple(root + b"/" for root in (*inside, *found.spared))
+        theirs = [path for path in found.files if path.startswith(below) and path not in without] if below else []
+        if theirs:
             wanted = not_ignored(git, theirs)
             git.run("update-index", "-z", "--add", "--replace", "--stdin", stdin=listed(wanted))
         return git.ask("write-tree")

@@ -4,13 +4,14 @@ What `git clone --shared` makes, without what it asks and reports. Knows git; mu
 """
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 from budwood.errors import UsageError
 from budwood.workspaces.git import Git, GitFailed
 from budwood.workspaces.keeping import Past
+from budwood.workspaces.removal import remove_tree
 from budwood.workspaces.repository import Repository
+from budwood.workspaces.sparse import FILE as SPARSE_FILE
 
 NO_PUSH = "budwood-does-not-push://"
 
@@ -19,6 +20,7 @@ class Clone:
     """Makes clones of one repository."""
 
     skip = ".git"
+    raw = False
 
     def __init__(self, repository: Repository) -> None:
         if repository.is_partial:  # what was not fetched yet could be fetched there only
@@ -29,19 +31,13 @@ class Clone:
         self._repository = repository
         self._form = repository.git.ask("rev-parse", "--show-object-format")
 
-    def reset(self, tree: Path, base: str, *, index: Path, spare: Sequence[str]) -> None:
-        """Give a directory a new `.git`, and the files of a commit."""
-        git = self._equip(tree, base)
-        git.aimed(work_tree=tree, index=index).put(base, spare=spare)
-        shutil.copy2(index, tree / ".git" / "index")
-
-    def _equip(self, tree: Path, base: str) -> Git:
+    def equip(self, tree: Path, base: str, *, cones: str) -> Path:
+        """Give a directory a new `.git`; return where that has its index."""
         remove_git(tree)
         theirs, git_dir = self._repository, tree / ".git"
-        git = Git(environ=theirs.git.environ)
-        git.run("init", "--quiet", "--template=", f"--object-format={self._form}", str(tree), cwd=tree)
+        for name in ("objects/info", "refs/heads", "info"):
+            (git_dir / name).mkdir(parents=True)
         (git_dir / "objects" / "info" / "alternates").write_text(f"{theirs.objects}\n")
-        (git_dir / "info").mkdir(exist_ok=True)
         for name in ("info/exclude", "info/attributes", "shallow"):
             if (theirs.common / name).exists():
                 shutil.copyfile(theirs.common / name, git_dir / name)
@@ -52,21 +48,42 @@ class Clone:
             "# pack-refs with: peeled fully-peeled sorted\n" + heads + "\n" * bool(heads)
         )
         (git_dir / "HEAD").write_text(f"{base}\n")
-        with (git_dir / "config").open("a") as config:
-            config.write(f'[remote "origin"]\n\turl = {_quoted(theirs.root)}\n\tpushurl = {NO_PUSH}\n')
-            config.write("\tfetch = +refs/heads/*:refs/remotes/origin/*\n[gc]\n\tauto = 0\n")
-        return git.aimed(git_dir=git_dir)
+        (git_dir / "config").write_text(self._settings(sparse=bool(cones)))
+        if cones:
+            (git_dir / SPARSE_FILE).write_text(cones)
+        return git_dir / "index"
+
+    def _settings(self, *, sparse: bool) -> str:
+        newer = self._form != "sha1"
+        lines = [
+            "[core]",
+            f"\trepositoryformatversion = {int(newer)}",
+            "\tfilemode = true",
+            "\tbare = false",
+            "\tlogallrefupdates = true",
+            *(("\tsparseCheckout = true", "\tsparseCheckoutCone = true") if sparse else ()),
+            *(("[extensions]", f"\tobjectformat = {self._form}") if newer else ()),
+            '[remote "origin"]',
+            f"\turl = {_quoted(self._repository.root)}",
+            f"\tpushurl = {NO_PUSH}",
+            "\tfetch = +refs/heads/*:refs/remotes/origin/*",
+            "[gc]",
+            "\tauto = 0",
+        ]
+        return "".join(f"{line}\n" for line in lines)
 
     def past(self, tree: Path) -> Past | None:
-        """List what was committed and stashed."""
+        """List what was committed and stashed there, but for what the user's own branches have."""
         git_dir = tree / ".git"
         if git_dir.is_symlink() or not git_dir.is_dir():
             return None
         git = Git(environ=self._repository.git.environ, git_dir=git_dir)
         try:
-            return Past(git, (*commits_of_refs(git), *commits_of_reflogs(git, "--all")))
+            tips = (*commits_of_refs(git), *commits_of_reflogs(git, "--all"))
         except GitFailed as error:
             return Past(git, problem=error.message)
+        theirs = set(commits_of_refs(self._repository.git))
+        return Past(git, tuple(tip for tip in tips if tip not in theirs))
 
 
 def commits_of_refs(git: Git) -> list[str]:
@@ -85,7 +102,7 @@ def remove_git(tree: Path) -> None:
     """Take whatever is called `.git` away."""
     git_dir = tree / ".git"
     if git_dir.is_dir() and not git_dir.is_symlink():
-        shutil.rmtree(git_dir)
+        remove_tree(git_dir)
     else:
         git_dir.unlink(missing_ok=True)
 

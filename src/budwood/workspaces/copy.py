@@ -3,29 +3,22 @@
 What the project held when the run began is the base, byte for byte. Knows git and directories; must not know leases.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
-from budwood.workspaces.clone import remove_git
 from budwood.workspaces.git import Git
-from budwood.workspaces.keeping import Keeper, Past
+from budwood.workspaces.keeping import Past
 from budwood.workspaces.repository import Repository
-from budwood.workspaces.whole import give_names_back
 
 
 class Copy:
     """Makes copies of one directory."""
 
     skip = None
+    raw = True
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
-
-    def reset(self, tree: Path, base: str, *, index: Path, spare: Sequence[str]) -> None:
-        """Give a directory the files of a base."""
-        remove_git(tree)
-        self._keeper.whole.git.aimed(work_tree=tree, index=index).put(base, spare=spare)
-        give_names_back(tree)
+    def equip(self, tree: Path, base: str, *, cones: str) -> None:
+        """Do nothing: a copy has no `.git` of ours, and another's goes with everything else that is not the base's."""
 
     def past(self, tree: Path) -> Past | None:
         """Return nothing: whatever git is in there is kept as files."""

@@ -100,11 +100,6 @@ class Git:
         words = [part for parent in parents for part in ("-p", parent)]
         return self.ask("commit-tree", tree, *words, stdin=message.encode())
 
-    def put(self, base: str, *, spare: Iterable[str] = ()) -> None:
-        """Make the work tree hold the files of a commit and nothing else, but what is spared."""
-        self.run("read-tree", "--reset", "-u", base)
-        self.run("clean", "-ffdxq", *(word for name in spare for word in ("-e", name)))
-
     def _environment(self) -> dict[str, str]:
         # What a hook or an agent set for its own git would lead ours astray.
         environment = {name: value for name, value in self.environ.items() if not name.startswith("GIT_")}

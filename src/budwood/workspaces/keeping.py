@@ -5,22 +5,30 @@ there about filters, hooks and monitors would be run. What was committed or stas
 git and directories; must not know runs.
 """
 
+import hashlib
 import os
+import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from budwood.workspaces.candidate import INDEX, Candidates
+from budwood.workspaces import direct
+from budwood.workspaces.candidate import Candidates
+from budwood.workspaces.changes import compare, has_attributes
 from budwood.workspaces.git import Git, GitFailed
-from budwood.workspaces.survey import look_through
+from budwood.workspaces.laying import INDEX, Laid, laid_out
+from budwood.workspaces.sparse import FILE as SPARSE_FILE
+from budwood.workspaces.sparse import SETTINGS as SPARSE
+from budwood.workspaces.survey import NOTHING
 from budwood.workspaces.whole import INDEX as WHOLE_INDEX
-from budwood.workspaces.whole import Whole, has_attributes
+from budwood.workspaces.whole import Whole
 
 # A name that another file system could not have is kept all the same; who checks it out there is told by git.
 _ANY_NAME = (("core.protectNTFS", "false"), ("core.protectHFS", "false"))
 _CONVERTS = ("core.autocrlf", "core.eol", "core.attributesfile")
+_TELLS = ("core.filemode", "core.symlinks")
 FILE_LIMIT = 256 * 1024 * 1024
 """A file larger than this is named, not kept, and its directory is not handed on."""
 
@@ -59,83 +67,119 @@ class Past(Struct, frozen=True):
 
 
 class Keeper:
-    """Keeps directories in one repository, whose shared directory is `common`."""
+    """Keeps directories in one repository, whose shared directory is `common`.
 
-    def __init__(self, folder: Path, git: Git, *, common: Path, settings: Sequence[tuple[str, str]]) -> None:
-        plain = _prepared(folder / "plain.git", git, common, settings=(*_ANY_NAME, *settings))
+    `cones` are the patterns of what is laid out, where that is not all.
+    """
+
+    def __init__(
+        self, folder: Path, git: Git, *, common: Path, settings: Sequence[tuple[str, str]], cones: str = ""
+    ) -> None:
+        self.cones = cones
+        name = f"plain-{hashlib.sha256(cones.encode()).hexdigest()[:12]}.git" if cones else "plain.git"
+        more = SPARSE if cones else ()
+        self.plain = _prepared(folder / name, git, common, settings=(*_ANY_NAME, *settings, *more))
         self.whole = Whole(_prepared(folder / "whole.git", git, common, settings=_ANY_NAME))
-        self._candidates = Candidates(plain)
-        self._converts = any(name.lower() in _CONVERTS for name, _ in settings)
-        for name in ("exclude", "attributes"):  # the user's own rules for this repository
-            theirs, ours = common / "info" / name, folder / "plain.git" / "info" / name
+        self._candidates = Candidates(self.plain)
+        self._converts = converts(settings, git.environ)
+        for each in ("exclude", "attributes"):  # the user's own rules for this repository
+            theirs, ours = common / "info" / each, folder / name / "info" / each
             if theirs.exists():
                 shutil.copyfile(theirs, ours)
-                self._converts = self._converts or (name == "attributes" and theirs.stat().st_size > 0)
+                self._converts = self._converts or (each == "attributes" and theirs.stat().st_size > 0)
             else:
                 ours.unlink(missing_ok=True)
+        if cones:
+            (folder / name / SPARSE_FILE).write_text(cones)
 
     def keep(
         self,
-        tree: Path,
         folder: Path,
         *,
         base: str,
         message: str,
         past: Past | None,
         skip: str | None,
-        spare: Iterable[bytes] = (),
+        spare: re.Pattern[bytes],
+        without: Iterable[bytes] = (),
         limit: int = FILE_LIMIT,
     ) -> Kept:
-        """Keep what lies in `tree` but for what is spared; `folder` has what is known of it from before, to be quick.
+        """Keep what lies in `tree` in a place, but for what is spared and what is left out.
 
         Writes objects only: who asked makes the ref. May be repeated until that is done, and gives the same trees.
         """
-        found = look_through(tree, skip=skip)
-        self._begin_with_known(folder)
-        news = self.whole.news(tree, folder, found)
-        large = _too_large(tree, (*news.new, *found.unnameable), limit)
-        without = frozenset((*spare, *(os.fsencode(each.path) for each in large)))
-        whole = self.whole.write(tree, folder, found, news=news, without=without)
-        candidate = self._candidates.write(tree, folder, found, base=base, without=without)
-        made = self._candidates.git.commit(candidate, [base], message)
+        tree, laid = folder / "tree", laid_out(folder, base, cones=self.cones)
+        changes = None
+        if laid is not None and laid.direct and not self._converts and not self.cones:
+            changes = compare(self.whole.git, tree, folder / INDEX, skip=skip, spare=spare)
+        is_direct = changes is not None and not has_attributes(changes.new)
+        if changes is None or not is_direct:
+            self._begin_with_known(folder, laid)
+            changes = self.whole.compare(tree, folder, skip=skip, spare=spare)
+        large = _too_large(tree, (*changes.changed, *changes.new, *changes.found.unnameable), limit)
+        leave = frozenset((*without, *(os.fsencode(each.path) for each in large)))
+        if is_direct:
+            written = direct.write(
+                self.whole.git, tree, changes, base=base, form=self.whole.form, without=leave, plain=self.plain
+            )
+        else:
+            index = None if laid is None else folder / INDEX
+            whole = self.whole.write(tree, folder, changes, without=leave)
+            written = direct.Written(
+                self._candidates.write(tree, index, changes.found, base=base, without=leave), whole
+            )
+        made = self.plain.commit(written.candidate, [base], message)
         tips, unread = ((), "") if past is None else self._bring(past, base)
         return Kept(
             base=base,
-            candidate=candidate,
-            commit=self.whole.git.commit(whole, [made, *tips], message),
+            candidate=written.candidate,
+            commit=self.whole.git.commit(written.whole, [made, *tips], message),
             left_out=tuple(large),
-            special=tuple(map(os.fsdecode, found.special)),
+            special=tuple(map(os.fsdecode, changes.found.special)),
             unread=unread,
         )
 
     def take_in(self, directory: Path, folder: Path, *, skip: str) -> str:
         """Write what a directory outside git holds, but for one name at its top, into a commit to start from."""
         folder.mkdir(parents=True, exist_ok=True)
-        found = look_through(directory, skip=skip)
-        news = self.whole.news(directory, folder, found)
-        tree = self.whole.write(directory, folder, found, news=news, without=frozenset())
+        changes = self.whole.compare(directory, folder, skip=skip, spare=NOTHING)
+        tree = self.whole.write(directory, folder, changes, without=frozenset())
         return self.whole.git.commit(tree, [], "what was there at the start\n")
 
-    def _begin_with_known(self, folder: Path) -> None:
+    def _begin_with_known(self, folder: Path, laid: Laid | None) -> None:
         """Let the first keeping of a directory know what git knows of its files, if they lie there as git has them."""
-        index = folder / INDEX
-        if (folder / WHOLE_INDEX).exists() or not index.exists() or self._converts:
-            return
-        if not has_attributes(self._candidates.git.aimed(index=index).run("ls-files", "-z").split(b"\0")):
-            shutil.copy2(index, folder / WHOLE_INDEX)  # with its time: by that git tells what changed right after
+        if self.cones:
+            return  # what is outside of them is marked as not to be looked at
+        if laid is not None and laid.direct and not self._converts and not (folder / WHOLE_INDEX).exists():
+            shutil.copy2(folder / INDEX, folder / WHOLE_INDEX)  # with its time: by that git tells what changed after
 
     def _bring(self, past: Past, base: str) -> tuple[tuple[str, ...], str]:
         """Bring over what was committed or stashed; return the commits, and why they could not be, if so."""
         tips = tuple(tip for tip in dict.fromkeys(past.tips) if tip != base)
         if not tips:
             return (), past.problem
-        asked = "".join(f"{tip}\n" for tip in tips) + f"^{base}\n"
+        lines = [f"{tip}\n" for tip in tips]
         try:
-            pack = past.git.run("pack-objects", "--revs", "--stdout", "--quiet", "--thin", stdin=asked.encode())
-            self.whole.git.run("unpack-objects", "-q", stdin=pack)
+            there = self.whole.git.ask("cat-file", "--batch-check", stdin="".join(lines).encode()).splitlines()
+            asked = [line for line, said in zip(lines, there, strict=True) if said.endswith(" missing")]
+            if asked:
+                revisions = "".join([*asked, f"^{base}\n"]).encode()
+                pack = past.git.run("pack-objects", "--revs", "--stdout", "--quiet", "--thin", stdin=revisions)
+                self.whole.git.run("unpack-objects", "-q", stdin=pack)
         except GitFailed as error:  # damaged, by whoever worked there
             return (), error.message
         return tips, past.problem
+
+
+def converts(settings: Iterable[tuple[str, str]], environ: Mapping[str, str]) -> bool:
+    """Say whether files lie in a checkout otherwise than git has them, by the user's settings and attributes."""
+    values = {name.lower(): value.lower() for name, value in settings}
+    if any(values.get(name, "false") != "false" for name in _CONVERTS):
+        return True
+    if any(values.get(name, "true") != "true" for name in _TELLS):
+        return True
+    home = Path(environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME", "/")) / ".config")
+    return (home / "git" / "attributes").exists() or Path("/etc/gitattributes").exists()
 
 
 def _prepared(folder: Path, git: Git, common: Path, *, settings: tuple[tuple[str, str], ...]) -> Git:
@@ -152,7 +196,7 @@ def _too_large(tree: Path, paths: Iterable[bytes], limit: int) -> list[LeftOut]:
     base = os.fsencode(tree)
     found = []
     for path in paths:
-        size = os.lstat(os.path.join(base, path)).st_size
+        size = os.lstat(base + b"/" + path).st_size
         if size > limit:
             found.append(LeftOut(os.fsdecode(path), size))
     return found

@@ -5,18 +5,15 @@ copy. Knows files; must not know git.
 """
 
 import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
-import msgspec
 from msgspec import Struct
 
-from budwood.errors import WorkspaceError
+from budwood.workspaces.records import put, read, take_away
 
-_LEASE, _SHUT = "lease.json", "shut.json"
+_LEASE, _SHUT, _PINNED = "lease.json", "shut.json", "pinned.json"
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -31,9 +28,14 @@ class Shut(Struct, frozen=True, kw_only=True):
     """Why a directory is not handed out any more."""
 
     reason: str
+    is_kept: bool = False
+    """Whether everything in it is in the repository as well."""
 
 
-Record = TypeVar("Record", Held, Shut)
+class Pinned(Struct, frozen=True, kw_only=True):
+    """For whom a directory stays as it is."""
+
+    holder: str
 
 
 class Place:
@@ -50,25 +52,43 @@ class Place:
     @property
     def held(self) -> Held | None:
         """Who has it."""
-        return _read(self.folder / _LEASE, Held)
+        return read(self.folder / _LEASE, Held)
 
     @property
-    def shut(self) -> str | None:
+    def shut(self) -> Shut | None:
         """Why nobody may have it, if so."""
-        found = _read(self.folder / _SHUT, Shut)
-        return None if found is None else found.reason
+        return read(self.folder / _SHUT, Shut)
+
+    @property
+    def pinned(self) -> str | None:
+        """For which holder it stays as it is, if so."""
+        found = read(self.folder / _PINNED, Pinned)
+        return None if found is None else found.holder
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it may be handed out."""
+        return self.held is None and self.shut is None and self.pinned is None
 
     def hold(self, holder: str, base: str) -> None:
         """Write down who has it."""
-        _put(self.folder / _LEASE, Held(holder=holder, base=base))
+        put(self.folder / _LEASE, Held(holder=holder, base=base))
 
     def let_go(self) -> None:
-        """Take the lease off; the directory may be handed on."""
+        """Take the lease off; the directory may be handed on, unless it is shut or pinned."""
         (self.folder / _LEASE).unlink(missing_ok=True)
 
-    def shut_off(self, reason: str) -> None:
+    def shut_off(self, reason: str, *, is_kept: bool = False) -> None:
         """Never hand it out again: what is in it is left as it is."""
-        _put(self.folder / _SHUT, Shut(reason=reason))
+        put(self.folder / _SHUT, Shut(reason=reason, is_kept=is_kept))
+
+    def pin(self, holder: str) -> None:
+        """Let it stay as it is, whoever has it or gives it back."""
+        put(self.folder / _PINNED, Pinned(holder=holder))
+
+    def unpin(self) -> None:
+        """Let it be handed on again."""
+        take_away(self.folder / _PINNED)
 
 
 @contextmanager
@@ -83,26 +103,3 @@ def places_in(folder: Path) -> list[Place]:
     """List the directories of a pool, by number."""
     found = [path for path in folder.glob("w*") if path.name[1:].isdecimal()]
     return [Place(path) for path in sorted(found, key=lambda path: int(path.name[1:]))]
-
-
-def _read(path: Path, kind: type[Record]) -> Record | None:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except FileNotFoundError:
-        return None
-    except msgspec.MsgspecError as error:
-        raise WorkspaceError(f"{path} cannot be read ({error}); its directory is left as it is") from error
-
-
-def _put(path: Path, record: Struct) -> None:
-    draft = path.with_suffix(".new")
-    with draft.open("wb") as file:
-        file.write(msgspec.json.encode(record))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,50 +1,110 @@
-"""Many new files at once, as one pack: a file each would take longer to make than all of them to read.
+"""New objects of git, many at once, as one pack: a file each would take longer to make than all of them to read.
 
-Knows git's import stream; must not know which files are wanted.
+Git itself reads the pack, checks every object, writes it to its place and syncs it. Knows git's pack format; must not
+know which objects are wanted.
 """
 
+import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+import struct
+import zlib
+from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from budwood.workspaces.git import Git
+from budwood.workspaces.survey import make_readable
 
-WORTH_PACKING = 200
+WORTH_PACKING = 100
+"""So many objects become a pack; fewer a file each, since thousands of small packs slow every git."""
 _MOST_BYTES = 64 * 1024 * 1024
+_TOO_LARGE = _MOST_BYTES // 8
+_TO_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+_KINDS = {b"tree": 2, b"blob": 3}
 
 
-def pack(git: Git, tree: Path, paths: Sequence[bytes]) -> None:
-    """Write the contents of files into the objects; who adds the files finds them there."""
-    base = os.fsencode(tree)
-    for stream in _streams(base, paths):
-        git.run("fast-import", "--quiet", "--done", stdin=stream)
+class Entry(NamedTuple):
+    """What a tree says of a name."""
+
+    mode: bytes
+    id: str
 
 
-def _streams(base: bytes, paths: Sequence[bytes]) -> Iterator[bytes]:
-    """Write import streams of bounded size; what is large, no plain file or not to be read is left to others."""
-    parts: list[bytes] = []
-    size = 0
-    for path in paths:
-        content = _content(os.path.join(base, path))
-        if content is None:
-            continue
-        parts.append(b"blob\ndata %d\n%s\n" % (len(content), content))
-        size += len(content)
-        if size > _MOST_BYTES:
-            yield b"".join([*parts, b"done\n"])
-            parts, size = [], 0
-    if parts:
-        yield b"".join([*parts, b"done\n"])
+class Pack:
+    """Objects that are to be written to a repository; they are there only after `store`."""
+
+    def __init__(self, git: Git, *, form: str) -> None:
+        self._git = git
+        self._form = form
+        self._begin()
+
+    def _begin(self) -> None:
+        self._parts: list[bytes] = []
+        self._ids: set[str] = set()
+        self._size = 0
+
+    def add(self, kind: bytes, content: bytes) -> str:
+        """Add an object; return its id."""
+        id_ = hashlib.new(self._form, b"%s %d\0" % (kind, len(content)))
+        id_.update(content)
+        name = id_.hexdigest()
+        if name not in self._ids:  # one that the pack before had may come again
+            self._ids.add(name)
+            packed = _header(_KINDS[kind], len(content)) + zlib.compress(content, 1)
+            self._parts.append(packed)
+            self._size += len(packed)
+            if self._size > _MOST_BYTES:
+                self.store()
+        return name
+
+    def add_files(self, tree: Path, paths: Iterable[bytes]) -> dict[bytes, Entry]:
+        """Add what files and links hold, byte for byte; return what a tree is to say of each."""
+        root = os.fsencode(tree) + b"/"
+        return {path: self._add_file(root + path) for path in paths}
+
+    def _add_file(self, whole: bytes) -> Entry:
+        try:
+            descriptor = os.open(whole, _TO_READ)
+        except PermissionError:
+            make_readable([whole])
+            descriptor = os.open(whole, _TO_READ)
+        except OSError:
+            return Entry(b"120000", self.add(b"blob", os.readlink(whole)))
+        try:
+            status = os.fstat(descriptor)
+            mode = b"100755" if status.st_mode & stat.S_IXUSR else b"100644"
+            if status.st_size > _TOO_LARGE:
+                words = ("hash-object", "-w", "--no-filters", "--", os.fsdecode(whole))
+                return Entry(mode, self._git.ask(*words))
+            return Entry(mode, self.add(b"blob", _read(descriptor, status.st_size)))
+        finally:
+            os.close(descriptor)
+
+    def store(self) -> None:
+        """Write what was added to the repository, synced."""
+        if not self._parts:
+            return
+        pack = b"".join((b"PACK", struct.pack(">II", 2, len(self._parts)), *self._parts))
+        words = ("index-pack", "--stdin") if len(self._parts) >= WORTH_PACKING else ("unpack-objects", "-q")
+        self._git.run(*words, stdin=pack + hashlib.new(self._form, pack).digest())
+        self._begin()
 
 
-def _content(path: bytes) -> bytes | None:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES // 8:
-            return None
-        return file.read()
+def _read(descriptor: int, size: int) -> bytes:
+    content = os.read(descriptor, size + 1)
+    if len(content) == size:
+        return content
+    with os.fdopen(os.dup(descriptor), "rb") as rest:  # it is longer than it was, or came in parts
+        return content + rest.read()
+
+
+def _header(kind: int, size: int) -> bytes:
+    """Write an object's kind and size as packs do: four bits, then seven at a time, the lowest first."""
+    byte, size = (kind << 4) | (size & 0xF), size >> 4
+    found = bytearray()
+    while size:
+        found.append(byte | 0x80)
+        byte, size = size & 0x7F, size >> 7
+    found.append(byte)
+    return bytes(found)

@@ -4,20 +4,24 @@ What kind of `.git` a directory gets is its kind's. Nothing of a used one is bel
 of the files is in an index of our own beside the directory. Knows git and leases; must not know runs.
 """
 
-from collections.abc import Callable, Sequence
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
 import msgspec
 
-from budwood.errors import WorkspaceError
+from budwood.errors import UsageError, WorkspaceError
 from budwood.workspaces.base import Workspace, Workspaces
 from budwood.workspaces.bring import Outfit, fit_out, read_brought, untouched
-from budwood.workspaces.candidate import INDEX
 from budwood.workspaces.keeping import FILE_LIMIT, Keeper, Kept, Past
-from budwood.workspaces.leases import Place, locked, places_in
+from budwood.workspaces.laying import INDEX, lay_out
+from budwood.workspaces.leases import Held, Place, locked, places_in
+from budwood.workspaces.patterns import matcher
 from budwood.workspaces.repository import Repository
+from budwood.workspaces.setup import Setup, Setups
+from budwood.workspaces.sparse import cone_patterns
 
 _BROUGHT = "brought.json"
 _BARE = Outfit()
@@ -30,8 +34,12 @@ class Kind(Protocol):
     def skip(self) -> str | None:
         """Name what lies at the top of a directory and is ours, no part of what an attempt left."""
 
-    def reset(self, tree: Path, base: str, *, index: Path, spare: Sequence[str]) -> None:
-        """Put the files of a commit into a directory, and nothing else but what is spared; believe nothing in it."""
+    @property
+    def raw(self) -> bool:
+        """Say whether the base is bytes of a directory, rather than what git makes of files."""
+
+    def equip(self, tree: Path, base: str, *, cones: str) -> Path | None:
+        """Give a directory its `.git`, whatever it had; return where that has its index, if there is one."""
 
     def past(self, tree: Path) -> Past | None:
         """Say what the git of a directory remembers; None if nothing can be had of it."""
@@ -44,56 +52,77 @@ class Pool(Workspaces):
         self,
         folder: Path,
         repository: Repository,
-        make: Callable[[Keeper], Kind],
+        kind: Kind,
         *,
         outfit: Outfit = _BARE,
+        setup: Setup | None = None,
         setup_keeps: Sequence[str] = (),
+        sparse: Sequence[str] = (),
         file_limit: int = FILE_LIMIT,
     ) -> None:
+        if sparse and kind.raw:
+            raise UsageError("sparse is for a project in git; a copy holds all of it", hint="take sparse out")
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._repository = repository
+        self._kind = kind
         self._outfit = outfit
-        self._setup_keeps = tuple(setup_keeps)
+        self._spare = matcher(setup_keeps, key="setup_keeps")
+        self._setups = Setups(setup, repository.git, spare=self._spare)
         self._file_limit = file_limit
         with locked(folder):  # two runs may begin at once
-            self._keeper = Keeper(folder, repository.git, common=repository.common, settings=repository.settings())
-        self._kind = make(self._keeper)
+            self._keeper = Keeper(
+                folder,
+                repository.git,
+                common=repository.common,
+                settings=repository.settings(),
+                cones=cone_patterns(sparse),
+            )
 
     def hand_out(self, holder: str, base: str) -> Workspace:
         with locked(self._folder):
-            place = self._place_of(holder) or self._free_place()
+            place = self._place_for(holder)
+            was_free = place.held is None
             place.hold(holder, base)
         warm = place.tree.exists()
         try:
             self._reset(place, base)
+            self._setups.expect(place.folder, base)
         except (WorkspaceError, OSError) as error:
-            place.shut_off(f"it could not be reset: {error}")
+            place.shut_off(f"it could not be reset: {error}", is_kept=was_free)
             place.let_go()
             raise
-        return Workspace(holder=holder, path=place.tree, base=base, warm=warm)
+        return self._described(place, Held(holder=holder, base=base), warm=warm)
 
     def find(self, holder: str) -> Workspace | None:
         place = self._place_of(holder)
         held = None if place is None else place.held
-        if place is None or held is None:
-            return None
-        return Workspace(holder=holder, path=place.tree, base=held.base, warm=True)
+        return None if place is None or held is None else self._described(place, held, warm=True)
+
+    def note_setup(self, holder: str) -> None:
+        place, held = self._leased(holder)
+        self._setups.note(place.folder, held.base)
+
+    def pin(self, holder: str) -> None:
+        place, _ = self._leased(holder)
+        place.pin(holder)
+
+    def unpin(self, holder: str) -> None:
+        for place in places_in(self._folder):
+            if place.pinned == holder:
+                place.unpin()
 
     def keep(self, holder: str, ref: str, *, message: str) -> Kept:
-        place = self._place_of(holder)
-        held = None if place is None else place.held
-        if place is None or held is None:
-            raise WorkspaceError(f"{holder} has no workspace to keep")
+        place, held = self._leased(holder)
         try:
             kept = self._keeper.keep(
-                place.tree,
                 place.folder,
                 base=held.base,
                 message=message,
                 past=self._kind.past(place.tree),
                 skip=self._kind.skip,
-                spare=untouched(read_brought(place.folder / _BROUGHT), place.tree),
+                spare=self._spare,
+                without=untouched(read_brought(place.folder / _BROUGHT), place.tree),
                 limit=self._file_limit,
             )
             self._repository.set_ref(ref, kept.commit)
@@ -120,9 +149,6 @@ class Pool(Workspaces):
         if place is not None:
             place.let_go()
 
-    def note_setup(self, holder: str) -> None:
-        """Remember that `setup` has made a holder's directory ready."""
-
     def holders(self) -> list[str]:
         """Name everybody who has a directory."""
         return [held.holder for place in places_in(self._folder) if (held := place.held) is not None]
@@ -147,9 +173,23 @@ class Pool(Workspaces):
                 return place
         return None
 
-    def _free_place(self) -> Place:
+    def _leased(self, holder: str) -> tuple[Place, Held]:
+        place = self._place_of(holder)
+        held = None if place is None else place.held
+        if place is None or held is None:
+            raise WorkspaceError(f"{holder} has no workspace")
+        return place, held
+
+    def _place_for(self, holder: str) -> Place:
+        """Choose the holder's own, one that is free, or a new one."""
         places = places_in(self._folder)
-        free = next((place for place in places if place.held is None and place.shut is None), None)
+        for place in places:
+            held = place.held
+            if held is not None and held.holder == holder:
+                if place.pinned is None:
+                    return place
+                place.let_go()  # it stays as it is, and the holder gets another
+        free = next((place for place in places if place.is_free), None)
         if free is not None:
             return free
         number = max((int(place.folder.name[1:]) for place in places), default=0) + 1
@@ -157,10 +197,31 @@ class Pool(Workspaces):
         place.folder.mkdir()
         return place
 
+    def _described(self, place: Place, held: Held, *, warm: bool) -> Workspace:
+        return Workspace(
+            holder=held.holder,
+            path=place.tree,
+            base=held.base,
+            warm=warm,
+            setup_due=self._setups.is_due(place.folder, held.base),
+        )
+
     def _reset(self, place: Place, base: str) -> None:
         place.tree.mkdir(exist_ok=True)
         for lock in place.folder.glob("*.lock"):
             lock.unlink()  # of a git of ours that was killed
-        self._kind.reset(place.tree, base, index=place.folder / INDEX, spare=self._setup_keeps)
+        kind, keeper = self._kind, self._keeper
+        lay_out(
+            keeper.whole.git if kind.raw else keeper.plain,
+            place.folder,
+            base,
+            cones=keeper.cones,
+            skip=kind.skip,
+            spare=self._spare,
+            raw=kind.raw,
+        )
+        index = kind.equip(place.tree, base, cones=keeper.cones)
+        if index is not None:
+            shutil.copy2(place.folder / INDEX, index)
         brought = fit_out(self._repository, self._outfit, place.tree)
         (place.folder / _BROUGHT).write_bytes(msgspec.json.encode(brought))

@@ -1,10 +1,11 @@
 """Everything that lies in a directory, by name: what git is asked to keep, and what it cannot.
 
-Git's own walk passes over every `.git`, whole or broken, and over what is no file; so this one is made beside it. Knows
+Git's own walk passes over every `.git`, whole or broken, and over what is no file; so this one is made instead. Knows
 directories; must not know git, or read a file.
 """
 
 import os
+import re
 import stat
 from collections.abc import Iterable
 from contextlib import suppress
@@ -12,6 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from budwood.workspaces.escape import is_refused
+from budwood.workspaces.patterns import matcher
+
+NOTHING = matcher((), key="")
 
 
 @dataclass(slots=True)
@@ -24,21 +28,32 @@ class Survey:
     """Files and links below or with a name that git refuses, such as those of a repository inside."""
     special: list[bytes] = field(default_factory=list)
     """Pipes, sockets and devices: they have no bytes to keep."""
+    folders: list[bytes] = field(default_factory=list)
+    """Directories, each after the one that it is in."""
+    spared: list[bytes] = field(default_factory=list)
+    """What was not looked into."""
 
 
-def look_through(root: Path, *, skip: str | None) -> Survey:
+def look_through(root: Path, *, skip: str | None, spare: re.Pattern[bytes] = NOTHING) -> Survey:
     """List what is there, but for one name at the top; directories that may not be read are made readable first."""
     found = Survey()
     waiting: list[tuple[bytes, bool]] = [(b"", True)]
     base, passed = os.fsencode(root), None if skip is None else os.fsencode(skip)
+    spares = spare.fullmatch if spare is not NOTHING else None
     while waiting:
         folder, nameable = waiting.pop()
-        for entry in _entries(os.path.join(base, folder)):
-            if not folder and entry.name == passed:
+        prefix = folder + b"/" if folder else b""
+        for entry in _entries(base + b"/" + folder):
+            name = entry.name
+            if not folder and name == passed:
                 continue
-            path = folder + b"/" + entry.name if folder else entry.name
-            fits = nameable and not (entry.name[:4].lower() == b".git" and is_refused(os.fsdecode(entry.name)))
+            path = prefix + name
+            if spares is not None and spares(path):
+                found.spared.append(path)
+                continue
+            fits = nameable and not (name.startswith(b".") and is_refused(os.fsdecode(name)))
             if entry.is_dir(follow_symlinks=False):
+                found.folders.append(path)
                 waiting.append((path, fits))
             elif entry.is_file(follow_symlinks=False) or entry.is_symlink():
                 (found.files if fits else found.unnameable).append(path)
@@ -57,11 +72,9 @@ def _entries(folder: bytes) -> list[os.DirEntry[bytes]]:
             return list(entries)
 
 
-def make_readable(root: Path, paths: Iterable[bytes]) -> None:
+def make_readable(paths: Iterable[bytes]) -> None:
     """Give ourselves back the right to read files."""
-    base = os.fsencode(root)
     for path in paths:
-        whole = os.path.join(base, path)
-        if not os.path.islink(whole) and not os.access(whole, os.R_OK):
+        if not os.path.islink(path) and not os.access(path, os.R_OK):
             with suppress(FileNotFoundError):
-                os.chmod(whole, stat.S_IRUSR | stat.S_IWUSR)
+                os.chmod(path, stat.S_IRUSR | stat.S_IWUSR)

@@ -5,27 +5,20 @@ hashed once is known by an index of its own beside the directory. Knows git and 
 """
 
 import os
+import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from budwood.workspaces.changes import Changes, compare
 from budwood.workspaces.escape import escape, unescape
 from budwood.workspaces.git import Git, GitFailed, listed
-from budwood.workspaces.packing import WORTH_PACKING, pack
-from budwood.workspaces.survey import Survey, make_readable
+from budwood.workspaces.packing import WORTH_PACKING, Pack
+from budwood.workspaces.survey import make_readable
 
 INDEX = "kept-index"
 _UNCHANGED = "* -text -filter -ident -working-tree-encoding\n"
 _ADD = ("update-index", "-z", "--add", "--replace", "--stdin")
-
-
-class News(NamedTuple):
-    """What is different in a directory since it was last looked at."""
-
-    new: Sequence[bytes]
-    """Files that are there and are not known as they are."""
-    gone: Sequence[bytes]
 
 
 class Whole:
@@ -35,38 +28,38 @@ class Whole:
         assert git.git_dir is not None
         (git.git_dir / "info" / "attributes").write_text(_UNCHANGED)
         self.git = git.aimed(settings=(*git.settings, ("core.autocrlf", "false")))
+        self.form = git.ask("rev-parse", "--show-object-format")
 
-    def news(self, tree: Path, folder: Path, found: Survey) -> News:
-        """Compare what was found with what is known of the directory, by times and sizes alone."""
-        if not (folder / INDEX).exists():
-            return News(found.files, ())
-        git = self.git.aimed(work_tree=tree, index=folder / INDEX)
-        known = git.run("ls-files", "-z").split(b"\0")[:-1]
-        there = set(found.files)
-        differ = {path for path in git.run("diff-files", "-z", "--name-only").split(b"\0") if path in there}
-        return News([*differ, *there.difference(known)], [path for path in known if path not in there])
+    def compare(self, tree: Path, folder: Path, *, skip: str | None, spare: re.Pattern[bytes]) -> Changes:
+        """Compare a directory with what is known of it, by times and sizes."""
+        index = folder / INDEX
+        return compare(self.git, tree, index if index.exists() else None, skip=skip, spare=spare)
 
-    def write(self, tree: Path, folder: Path, found: Survey, *, news: News, without: frozenset[bytes]) -> str:
+    def write(self, tree: Path, folder: Path, changes: Changes, *, without: frozenset[bytes]) -> str:
         """Write what was found into a tree; return its id."""
         git = self.git.aimed(work_tree=tree, index=folder / INDEX)
-        gone = [*news.gone, *without]
+        there = set(changes.found.files)
+        gone = [*(path for path in changes.known if path not in there), *without]
         if gone:  # by force: where the directory was that held it, there may be a link by now
             git.run("update-index", "-z", "--force-remove", "--stdin", stdin=listed(gone))
-        wanted = [path for path in news.new if path not in without]
+        wanted = [path for path in (*changes.changed, *changes.new) if path not in without]
         if len(wanted) >= WORTH_PACKING:
-            pack(git, tree, wanted)
+            pack = Pack(git, form=self.form)
+            pack.add_files(tree, wanted)
+            pack.store()  # git finds them there
         try:
             git.run(*_ADD, stdin=listed(wanted))
         except GitFailed:
-            make_readable(tree, wanted)
+            base = os.fsencode(tree)
+            make_readable(base + b"/" + path for path in wanted)
             git.run(*_ADD, stdin=listed(wanted))
-        odd = [path for path in found.unnameable if path not in without]
+        odd = [path for path in changes.found.unnameable if path not in without]
         return self._with_odd(git, tree, odd) if odd else git.ask("write-tree")
 
     def _with_odd(self, git: Git, tree: Path, paths: Sequence[bytes]) -> str:
         """Add what git would not take under its name, in an index that nobody sees again."""
-        make_readable(tree, paths)
         base = os.fsencode(tree)
+        make_readable(base + b"/" + path for path in paths)
         links = {path: os.readlink(os.path.join(base, path)) for path in paths if os.path.islink(base + b"/" + path)}
         files = [path for path in paths if path not in links]
         said = git.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=b"".join(map(_line, files)))
@@ -112,8 +105,3 @@ def _line(path: bytes) -> bytes:
     if any(char in path for char in (b"\n", b'"', b"\\")):
         path = b'"' + path.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n") + b'"'
     return path + b"\n"
-
-
-def has_attributes(paths: Iterable[bytes]) -> bool:
-    """Say whether files say how others are converted."""
-    return any(path.rpartition(b"/")[2] == b".gitattributes" for path in paths)

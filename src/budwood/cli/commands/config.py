@@ -108,9 +108,7 @@ def keys(as_json: bool) -> None:
     room = terminal_width() if is_terminal() else 10_000
     named = [(key.name, key.shown_default, key.doc) for key in KEYS.values()]
     named += (
-        (f"{key.name} in [{table}]", key.shown_default, key.doc)
-        for table, keys in TABLES.items()
-        for key in keys.values()
+        (f"{table}.{key.name}", key.shown_default, key.doc) for table, keys in TABLES.items() for key in keys.values()
     )
     for name, default, doc in named:
         click.echo(f"{bold(name)} (default: {default})")

@@ -14,7 +14,7 @@ import msgspec
 
 from budwood._core.model import Outcome, RunSettings
 from budwood.agents.base import Agent, Price
-from budwood.engine.workshop.branches import Branches
+from budwood.engine.workshop.branches import Branches, made_by_us
 from budwood.engine.workshop.faults import fault
 from budwood.engine.workshop.judging import weigh
 from budwood.engine.workshop.leaving import describe
@@ -101,7 +101,9 @@ class Bench:
         self._before.pop(work_id, None)
         if self._repository.ref(self.ref(work_id)) is None:  # it never began, or could not be kept, and is shut
             self._pool.release(holder)
-        elif not self._terms.keep:
+        else:
+            if self._terms.keep:
+                self._pool.pin(holder)
             self._pool.hand_back(holder, self.ref(work_id))
         self._ports.give_back(holder)
 
@@ -125,9 +127,11 @@ class Bench:
         return f"{self._run}/{work_id}"
 
     def _outside(self, work_id: str) -> list[str]:
-        before = self._before.get(work_id)  # None: another driver began it
-        ours = self._branches.names()
-        changed = [] if before is None else differences(before, fingerprint(self._repository))
+        before = self._before.get(work_id)
+        if before is None:  # another driver began it
+            return []
+        changed = differences(before, fingerprint(self._repository))
+        ours = made_by_us(self._repository) if changed else set()
         return [name for name in changed if name.removeprefix("branch ") not in ours]
 
 

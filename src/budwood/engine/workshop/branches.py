@@ -1,14 +1,16 @@
 """The branches that show where lanes have come to. Only those that we made are ever moved.
 
-For each there is a ref of ours that says where we left it; both move in one transaction, and only if nobody else has
-moved the branch. Knows git; must not know tasks.
+For each there is a ref of ours, `branches/WANTED/NAME`, that says where we left it; both move in one transaction, and
+only if nobody else has moved the branch. Knows git; must not know tasks.
 """
 
+from budwood._core.ids import free_name
 from budwood.errors import WorkspaceError
 from budwood.workspaces import Repository
 from budwood.workspaces.git import GitFailed
 
-_MOST = 100
+_TWINS = "branches"
+_HEADS = "refs/heads/"
 
 
 class Branches:
@@ -16,29 +18,25 @@ class Branches:
 
     def __init__(self, repository: Repository, refs: str) -> None:
         self._repository = repository
-        self._refs = f"{refs}/branches"
-
-    def names(self) -> set[str]:
-        """Name all branches that budwood made here, for this run and for others."""
-        said = self._repository.git.ask("for-each-ref", "--format=%(refname)", "refs/budwood")
-        return {name.partition("/branches/")[2] for name in said.splitlines() if "/branches/" in name}
+        self._twins = f"{refs}/{_TWINS}/"
 
     def find(self, wanted: str) -> str | None:
         """Return what the branch is called that was to be called so, if it was made."""
-        names = (wanted, *(f"{wanted}-{number}" for number in range(2, _MOST)))
-        return next((name for name in names if self._repository.ref(f"{self._refs}/{name}") is not None), None)
+        made = self._refs(f"{self._twins}{wanted}/")
+        return next((name.rpartition("/")[2] for name in made), None)
 
     def move(self, wanted: str, commit: str) -> None:
         """Let a branch stand at a commit; it is made if there is none, under another name if that one is taken."""
-        name = self.find(wanted) or self._free(wanted)
-        before = self._repository.ref(f"{self._refs}/{name}")
+        there = self._refs(_HEADS, f"{self._twins}{wanted}/")
+        twins = [name for name in there if not name.startswith(_HEADS)]
+        taken = (name.removeprefix(_HEADS) for name in there if name.startswith(_HEADS))
+        twin = twins[0] if twins else f"{self._twins}{wanted}/{free_name(wanted, taken)}"
+        before = there.get(twin)
         if before == commit:
             return
-        none = "0" * len(commit)
-        lines = (
-            f"update refs/heads/{name} {commit} {before or none}\n"
-            f"update {self._refs}/{name} {commit} {before or none}\n"
-        )
+        name = twin.rpartition("/")[2]
+        changes = f"{commit} {before or '0' * len(commit)}\n"
+        lines = f"update {_HEADS}{name} {changes}update {twin} {changes}"
         try:
             self._repository.git.run("update-ref", "--stdin", stdin=lines.encode())
         except GitFailed as error:
@@ -47,9 +45,12 @@ class Branches:
                 hint=f"rename yours, then resume: git branch -m {name} {name}-mine",
             ) from error
 
-    def _free(self, wanted: str) -> str:
-        for number in range(1, _MOST):
-            name = wanted if number == 1 else f"{wanted}-{number}"
-            if self._repository.ref(f"refs/heads/{name}") is None:
-                return name
-        raise WorkspaceError(f"there are {_MOST} branches like {wanted} already", hint="delete those not needed")
+    def _refs(self, *below: str) -> dict[str, str]:
+        said = self._repository.git.ask("for-each-ref", "--format=%(refname) %(objectname)", *below)
+        return dict(line.split(" ") for line in said.splitlines())
+
+
+def made_by_us(repository: Repository) -> set[str]:
+    """Name all branches that budwood made in a repository, for whichever run."""
+    said = repository.git.ask("for-each-ref", "--format=%(refname)", "refs/budwood")
+    return {name.rpartition("/")[2] for name in said.splitlines() if f"/{_TWINS}/" in name}

@@ -1,0 +1,83 @@
+"""The files of a commit, put into a directory that may hold anything: what is as it should be is not written again.
+
+Beside the directory lies an index of ours that knows the files as they were laid out, and a record of which commit that
+was. Knows git and directories; must not know leases, or what kind of `.git` a directory has.
+"""
+
+import re
+from pathlib import Path
+
+from msgspec import Struct
+
+from budwood.workspaces.changes import compare, has_attributes
+from budwood.workspaces.git import Git, listed
+from budwood.workspaces.records import put, read, take_away
+from budwood.workspaces.removal import clear
+from budwood.workspaces.survey import look_through
+from budwood.workspaces.whole import give_names_back
+
+INDEX = "index"
+_LAID = "laid.json"
+
+
+class Laid(Struct, frozen=True, kw_only=True):
+    """What the index of a directory knows."""
+
+    base: str
+    cones: str
+    direct: bool
+    """Whether files lie there as git has them, as far as the base says: no attributes, no repositories inside."""
+    escaped: bool
+    """Whether names are in the base that git refuses."""
+
+
+def laid_out(folder: Path, base: str, *, cones: str) -> Laid | None:
+    """Say what the index of a place knows; None if that is another base, or was not laid out to the end."""
+    laid = read(folder / _LAID, Laid)
+    fits = laid is not None and (laid.base, laid.cones) == (base, cones) and (folder / INDEX).exists()
+    return laid if fits else None
+
+
+def lay_out(
+    git: Git, folder: Path, base: str, *, cones: str, skip: str | None, spare: re.Pattern[bytes], raw: bool
+) -> None:
+    """Make `tree` in a place hold the files of a commit, what is spared, and nothing else; believe nothing in it.
+
+    `raw` is for what was taken from a directory byte for byte: names that git refuses are given back.
+    """
+    tree = folder / "tree"
+    aimed = git.aimed(work_tree=tree, index=folder / INDEX)
+    laid = laid_out(folder, base, cones=cones)
+    if laid is None or cones:
+        laid = _lay_anew(aimed, folder, base, cones=cones, skip=skip, spare=spare)
+    else:
+        changes = compare(git, tree, folder / INDEX, skip=skip, spare=spare)
+        clear(tree, changes.found, changes.known)
+        wanted = [*changes.changed, *changes.gone]
+        if wanted:
+            aimed.run("checkout-index", "--force", "--index", "-z", "--stdin", stdin=listed(wanted))
+    if raw and laid.escaped:
+        give_names_back(tree)
+
+
+def _lay_anew(git: Git, folder: Path, base: str, *, cones: str, skip: str | None, spare: re.Pattern[bytes]) -> Laid:
+    """Let git find out what is different; from here until it is done, the index is no one's to believe."""
+    take_away(folder / _LAID)
+    git.run("read-tree", "--reset", "-u", base)
+    # "H 100644 <id> 0\t<path>"; an S stands for a file that is outside of the cones.
+    entries = git.run("ls-files", "-z", "-t", "--stage").split(b"\0")[:-1]
+    begin = entries[0].index(b"\t") + 1 if entries else 0
+    clear(
+        folder / "tree",
+        look_through(folder / "tree", skip=skip, spare=spare),
+        (entry[begin:] for entry in entries if entry[:1] != b"S"),
+    )
+    links = any(entry[2:8] == b"160000" for entry in entries)
+    laid = Laid(
+        base=base,
+        cones=cones,
+        direct=not links and not has_attributes(entry[begin:] for entry in entries),
+        escaped=any(b".git%" in entry.lower() for entry in entries),
+    )
+    put(folder / _LAID, laid)
+    return laid

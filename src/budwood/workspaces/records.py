@@ -1,0 +1,53 @@
+"""What is written down about a directory: small files, each whole or not there, that outlive every process.
+
+Knows files; must not know what they say.
+"""
+
+import os
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from budwood.errors import WorkspaceError
+
+Record = TypeVar("Record", bound=Struct)
+
+
+def read(path: Path, kind: type[Record]) -> Record | None:
+    """Read a record; None if there is none."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+    except FileNotFoundError:
+        return None
+    except msgspec.MsgspecError as error:
+        raise WorkspaceError(f"{path} cannot be read ({error}); its directory is left as it is") from error
+
+
+def put(path: Path, record: Struct) -> None:
+    """Write a record; it is on the disk when this returns."""
+    draft = path.with_suffix(".new")
+    with draft.open("wb") as file:
+        file.write(msgspec.json.encode(record))
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+    _sync(path.parent)
+
+
+def take_away(path: Path) -> None:
+    """Remove a record, for good; harmless if there is none."""
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
