@@ -15,6 +15,7 @@ BudwoodError
 │   └── StoreUnwritable   read-only, full, or on a network file system
 ├── ExecutorError         attempts cannot be run on this machine         exit 4
 ├── WorkspaceError        a workspace cannot be made or kept             exit 4
+├── MergeConflict         two lines of history changed the same places   exit 5
 ├── TaskFailed            a task whose result is wanted has none
 └── InternalError         our bug                                        exit 70
     ├── IllegalTransition a state change that the table does not allow; carries the story
@@ -142,6 +143,17 @@ class WorkspaceError(BudwoodError):
 
     code = "workspace"
     exit_code = 4
+
+
+class MergeConflict(BudwoodError):
+    """What was to be merged changed the same places as the branch; nothing was changed."""
+
+    code = "merge-conflict"
+    exit_code = 5
+
+    def __init__(self, message: str, *, files: Sequence[str], hint: str | None = None) -> None:
+        super().__init__(f"{message}: {', '.join(files)}", hint=hint)
+        self.files = tuple(files)
 
 
 class TaskFailed(BudwoodError):

@@ -19,6 +19,8 @@ def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: lis
     made = None if event.left is None else Made(event.attempt, event.left, event.told)
     task.last = made or task.last
     if event.phase is not AttemptPhase.SUCCEEDED:
+        if made is not None:
+            task.review = None  # what was decided, was about something else
         _pass_on(task, event, made)
         return
     task.notes, task.go_on = (), None
@@ -51,7 +53,7 @@ def rest_account(state: RunState, agent: str, event: AttemptEnded, commands: lis
 
 def reviewed(task: TaskState, event: TaskReviewed) -> None:
     """Note what was decided about a candidate; of an older one it is history only."""
-    if task.made is not None and task.made.attempt == event.attempt:
+    if any(made is not None and made.attempt == event.attempt for made in (task.made, task.last)):
         task.review = Review(event.decision)
 
 

@@ -16,10 +16,10 @@ from budwood.errors import BudwoodError
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("init", "run", "plan", "demo"),
-    "Look": ("ls", "status", "watch", "show", "story", "why", "logs", "export"),
-    "Decide": ("retry",),
+    "Look": ("ls", "status", "watch", "show", "review", "diff", "lanes", "story", "why", "logs", "export"),
+    "Decide": ("approve", "reject", "revise", "merge", "pr", "retry"),
     "Stop and resume": ("pause", "resume", "cancel"),
-    "Care": ("store", "config", "doctor", "completion"),
+    "Care": ("open", "apply", "branch", "recover", "gc", "store", "config", "doctor", "completion"),
 }
 NAMES = tuple(name for names in SECTIONS.values() for name in names)
 GUESSES = {

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import click
 
 from budwood._core.ids import LAST
-from budwood.cli.complete import RunName, TaskName
+from budwood.cli.complete import CandidateName, RunName, TaskName
 
 Decorator = Callable[[Callable[..., object]], Callable[..., object]]
 
@@ -20,3 +20,8 @@ def run_argument(*, required: bool) -> Decorator:
 def task_argument() -> Decorator:
     """Take a task, or none."""
     return click.argument("task", type=TaskName(), required=False)
+
+
+def candidate_argument(name: str = "candidate", *, required: bool = True) -> Decorator:
+    """Take what an attempt made: TASK for what the task has come to, TASK.N for one attempt."""
+    return click.argument(name, type=CandidateName(), required=required, metavar="TASK[.N]")

@@ -17,7 +17,16 @@ from budwood.project.find import find_run
 from budwood.project.place import find_project
 from budwood.stores import Request, Store
 
-__all__ = ["Asked", "ask", "asked_of", "cancel_alone", "refuse_ended", "refuse_unbegun", "tell_answer"]
+__all__ = [
+    "Asked",
+    "ask",
+    "asked_of",
+    "cancel_alone",
+    "record_alone",
+    "refuse_ended",
+    "refuse_unbegun",
+    "tell_answer",
+]
 
 
 @contextmanager
@@ -43,7 +52,7 @@ def ask(
 
     `alone` answers it where no driver is alive.
     """
-    return asking.ask(asked, kind, tasks=tasks, text=text, alone=alone or (lambda request: _alone(asked).record()))
+    return asking.ask(asked, kind, tasks=tasks, text=text, alone=alone or (lambda request: record_alone(asked)))
 
 
 def tell_answer(asked: Asked, request: Request, *, quiet: bool = False) -> int:
@@ -61,6 +70,11 @@ def tell_answer(asked: Asked, request: Request, *, quiet: bool = False) -> int:
 def cancel_alone(asked: Asked, request: Request, *, whole: bool) -> None:
     """Take the lease and cancel; return when the processes of what was cancelled are gone. Nothing else starts."""
     _alone(asked).cancel(request, whole=whole)
+
+
+def record_alone(asked: Asked) -> None:
+    """Take the lease, do what a driver does first, and leave. Nothing starts."""
+    _alone(asked).record()
 
 
 def _alone(asked: Asked) -> Alone:

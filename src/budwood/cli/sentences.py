@@ -103,6 +103,13 @@ def _external(event: e.External) -> str:
     return f"{whom}decided from outside: {event.cause}" + (f" ({event.detail})" if event.detail else "")
 
 
+def _reviewed(event: e.TaskReviewed) -> str:
+    text = f"{event.task}: attempt {event.attempt} was {event.decision}"
+    if not event.text:
+        return text
+    return f"{text} {event.text}" if event.decision == "merged" else f"{text}: {event.text}"
+
+
 _SENTENCES: dict[type[e.Event], Callable[..., str]] = {
     e.RunCreated: lambda event: f"run {event.name} was created by budwood {event.made_by}".rstrip(),
     e.TasksAdded: _tasks_added,
@@ -121,6 +128,8 @@ _SENTENCES: dict[type[e.Event], Callable[..., str]] = {
     e.TasksSkipped: lambda event: f"skipped because of {event.because}: {some(event.tasks)}",
     e.TasksCancelled: _cancelled,
     e.TasksRetried: lambda event: f"wanted again: {some(event.tasks)}",
+    e.TaskReviewed: _reviewed,
+    e.TaskRevised: lambda event: f"{event.task}: attempt {event.attempt} is gone on with: {event.text}",
     e.RunPaused: lambda event: f"the run paused ({event.kind}): {event.reason}",
     e.RunWaiting: lambda event: f"the run waits: {event.reason}",
     e.RunResumed: lambda event: "the run goes on",

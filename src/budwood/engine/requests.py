@@ -22,7 +22,7 @@ from budwood._core.events import (
     TasksRetried,
 )
 from budwood._core.model import ENDED_RUN, ENDED_TASK, Review, RunPhase, TaskId, TaskPhase
-from budwood._core.state import RunState, TaskState
+from budwood._core.state import Made, RunState, TaskState
 from budwood.engine.journal import Journal
 from budwood.stores.base import Answer, Request, RequestBody
 
@@ -149,16 +149,23 @@ def _with_relatives(state: RunState, tasks: list[TaskState]) -> list[int]:
 def _decide(state: RunState, wish: Wish, decision: Decision) -> tuple[list[Event], str]:
     events: list[Event] = []
     for task in wish.tasks:
-        made = task.made
-        if made is None or task.phase is not TaskPhase.DONE:
+        made = _candidate(task, decision)
+        if made is None:
             raise _Refusal(f"task {task.spec.id} has no candidate to decide about: it is {task.phase.value}")
-        if task.review is None:
+        if not made.left.files:
             raise _Refusal(f"task {task.spec.id} changed nothing: there is nothing to decide about")
         if task.review is Review.MERGED and decision != "merged":
             raise _Refusal(f"what task {task.spec.id} made is merged already")
         events.append(External(cause=decision, task=task.spec.id))
         events.append(TaskReviewed(task=task.spec.id, attempt=made.attempt, decision=decision, text=wish.text))
     return events, f"{decision}: {', '.join(str(task.spec.id) for task in wish.tasks)}"
+
+
+def _candidate(task: TaskState, decision: Decision) -> Made | None:
+    """Return what is decided about; what an attempt left that did not succeed can be rejected, and no more."""
+    if task.phase is TaskPhase.DONE:
+        return task.made
+    return task.last if decision == "rejected" and task.phase in ENDED_TASK else None
 
 
 def _revise(state: RunState, wish: Wish) -> tuple[list[Event], str]:

@@ -8,15 +8,12 @@ from budwood._core.rows import RunRow
 from budwood.cli.arguments import run_argument
 from budwood.cli.asking import ask, asked_of, refuse_unbegun, tell_answer
 from budwood.cli.drive import Manner, tell
-from budwood.cli.launch import Launch, launch, refuse_unheard
+from budwood.cli.going_on import go_on
+from budwood.cli.launch import refuse_unheard
 from budwood.cli.options import changed_fields, drive_options, limit_options
 from budwood.engine import reach_verdict
 from budwood.errors import UsageError
 from budwood.project.find import begin_command
-from budwood.project.place import project_of, this_machine
-from budwood.project.resuming import go_on_with
-from budwood.project.strategy import strategy_of
-from budwood.settings import run_settings
 from budwood.stores import Store
 
 
@@ -45,18 +42,8 @@ def command(
             return _tell(row, opened, quiet=quiet)
         if row.phase is RunPhase.PAUSED and driven and not changes:  # it waits for what still runs
             return tell_answer(asked, ask(asked, "resume"))
-        project = project_of(row)
-        what = Launch(
-            project=project,
-            resolved=asked.resolved,
-            settings=run_settings(asked.resolved, this_machine()),
-            run=row.id,
-            name=row.name,
-            opening=go_on_with(project, changes),
-            strategy=strategy_of(opened, row.id, root=project.root),
-            manner=Manner(quiet=quiet, jsonl=jsonl, notify=asked.resolved.text("notify")),
-        )
-        return launch(what, opened, detach=detach)
+        manner = Manner(quiet=quiet, jsonl=jsonl, notify=asked.resolved.text("notify"))
+        return go_on(asked, manner, changes=changes, detach=detach)
 
 
 def _refuse(row: RunRow) -> None:

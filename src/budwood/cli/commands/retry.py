@@ -1,20 +1,17 @@
 """`budwood retry`: what did not succeed is wanted again."""
 
-from collections.abc import Mapping
-
 import click
 
 from budwood._core.replay import fold
 from budwood.cli.arguments import run_argument
-from budwood.cli.asking import Asked, ask, asked_of, refuse_unbegun, tell_answer
+from budwood.cli.asking import ask, asked_of, refuse_unbegun, tell_answer
 from budwood.cli.complete import TaskName
 from budwood.cli.drive import Manner
-from budwood.cli.launch import Launch, launch, refuse_unheard
+from budwood.cli.going_on import go_on
+from budwood.cli.launch import refuse_unheard
 from budwood.cli.options import changed_fields, drive_options, python_option
-from budwood.project.place import project_of, this_machine
-from budwood.project.resuming import go_on_with, refuse_uncallable
-from budwood.project.strategy import strategy_of
-from budwood.settings import run_settings
+from budwood.project.place import project_of
+from budwood.project.resuming import refuse_uncallable
 
 
 @click.command()
@@ -50,19 +47,4 @@ def command(
         if code or (driven and asked.store.holder(asked.row.id) is not None):
             return code
         manner = Manner(quiet=quiet, jsonl=jsonl, notify=asked.resolved.text("notify"))
-        return _go_on(asked, manner, changes=changes, detach=detach)
-
-
-def _go_on(asked: Asked, manner: Manner, *, changes: Mapping[str, object], detach: bool) -> int:
-    project = project_of(asked.row)
-    what = Launch(
-        project=project,
-        resolved=asked.resolved,
-        settings=run_settings(asked.resolved, this_machine()),
-        run=asked.row.id,
-        name=asked.row.name,
-        opening=go_on_with(project, changes),
-        strategy=strategy_of(asked.store, asked.row.id, root=project.root),
-        manner=manner,
-    )
-    return launch(what, asked.store, detach=detach)
+        return go_on(asked, manner, changes=changes, detach=detach)

@@ -1,10 +1,11 @@
 """`budwood show`: a run's tasks, one task with its attempts, or the decision log."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 import msgspec
+from msgspec.structs import asdict
 
 from budwood._core.events import AttemptEnded
 from budwood._core.model import AttemptPhase
@@ -17,7 +18,7 @@ from budwood.cli.text import bold, dim, one_line, tinted
 from budwood.errors import UsageError
 from budwood.project.find import NOT_BEGUN, begin_command, find_run, find_task
 from budwood.project.times import ago, span
-from budwood.project.words import money, size, some
+from budwood.project.words import counted, money, size, some
 from budwood.stores import Store
 
 _TASK_COLUMNS = (
@@ -118,38 +119,78 @@ def took(attempt: AttemptRow, now: int) -> str:
 
 def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> None:
     attempts = store.attempts(row.id, task.number)
+    ended = [(attempt, _end(store, row, attempt)) for attempt in attempts]
     needs, dependants = _neighbours(store, row, task)
+    review = _review(store, row, task) if any(end is not None and end.left for _, end in ended) else None
     if as_json:
-        shape: Shape = {**task_shape(task), "after": needs, "before": dependants}
-        shapes = [
-            {**attempt_shape(attempt, task=task.id), "result": _result(store, row, attempt)} for attempt in attempts
-        ]
-        write_json({"run": row.name, "task": shape, "attempts": shapes})
+        shape: Shape = {**task_shape(task), "after": needs, "before": dependants, "review": review}
+        write_json({"run": row.name, "task": shape, "attempts": [_attempt_shape(task, *each) for each in ended]})
         return
-    _write_task_head(row, task, needs=needs, dependants=dependants)
+    _write_task_head(row, task, needs=needs, dependants=dependants, review=review)
     if attempts:
         click.echo()
         now = now_ms()
         write_table(_ATTEMPT_COLUMNS, [_attempt_cells(attempt, now) for attempt in attempts], indent="  ")
-        for attempt in attempts:
+        for attempt, end in ended:
             if len(_ending(attempt)) > _SHORT:  # a table may have cut it
                 click.echo(f"\n  attempt {attempt.number}: {one_line(_ending(attempt))}")
-            result = _result(store, row, attempt)
+            result = None if end is None else _result(end)
             if result is not None:
                 click.echo(f"\n  attempt {attempt.number} returned {_cut(msgspec.json.encode(result).decode())}")
+            for line in () if end is None else _work_lines(end):
+                click.echo(line)
     else:
         click.echo("\n  no attempts yet")
 
 
-def _result(store: Store, row: RunRow, attempt: AttemptRow) -> object:
-    """Read what an attempt's function returned, from the event that ended it; None of all others."""
-    if attempt.phase is not AttemptPhase.SUCCEEDED or attempt.end_event is None:
+def _end(store: Store, row: RunRow, attempt: AttemptRow) -> AttemptEnded | None:
+    """Read the event that ended an attempt."""
+    if attempt.end_event is None:
         return None
     event = next(iter(store.read(row.id, attempt.end_event - 1))).event
-    if not isinstance(event, AttemptEnded) or event.result is msgspec.UNSET:
+    return event if isinstance(event, AttemptEnded) else None
+
+
+def _result(end: AttemptEnded) -> object:
+    """Return what an attempt's function returned; None of all others."""
+    if end.phase is not AttemptPhase.SUCCEEDED or end.result is msgspec.UNSET:
         return None
-    found: object = msgspec.json.decode(event.result)
+    found: object = msgspec.json.decode(end.result)
     return found
+
+
+def _review(store: Store, row: RunRow, task: TaskRow) -> str | None:
+    review = read_state(store, row).tasks[task.number].review
+    return None if review is None else review.value
+
+
+def _attempt_shape(task: TaskRow, attempt: AttemptRow, end: AttemptEnded | None) -> Shape:
+    return {
+        **attempt_shape(attempt, task=task.id),
+        "result": None if end is None else _result(end),
+        "left": None if end is None or end.left is None else asdict(end.left),
+        "told": None if end is None or end.told is None else asdict(end.told),
+    }
+
+
+def _work_lines(end: AttemptEnded) -> Iterator[str]:
+    """Say what an attempt in a workspace left, and what its agent said of itself."""
+    if end.left is not None:
+        left = end.left
+        yield (
+            f"\n  attempt {end.attempt} changed {counted(left.files, 'file')}, "
+            f"+{left.lines_added} -{left.lines_removed}: candidate {left.candidate[:12]}"
+        )
+        if left.not_kept:
+            yield f"    not kept: {one_line(some(left.not_kept))}"
+        if left.outside:
+            yield f"    of yours changed meanwhile: {one_line(some(left.outside))}"
+    if end.told is not None:
+        told = end.told
+        parts = [f"agent {told.agent}", told.outcome, told.model, told.session and f"session {told.session}"]
+        parts += [None if told.turns is None else counted(told.turns, "turn")]
+        parts += [None if told.list_usd is None else f"list price {money(told.list_usd)}"]
+        yield f"    {one_line(', '.join(part for part in parts if part))}"
 
 
 def _cut(text: str) -> str:
@@ -163,7 +204,9 @@ def _neighbours(store: Store, row: RunRow, task: TaskRow) -> tuple[list[object],
     return needs, [ids[edge.task] for edge in edges if edge.needs == task.number]
 
 
-def _write_task_head(row: RunRow, task: TaskRow, *, needs: list[object], dependants: list[object]) -> None:
+def _write_task_head(
+    row: RunRow, task: TaskRow, *, needs: list[object], dependants: list[object], review: str | None
+) -> None:
     phase = tinted(task.phase.value) + (dim("  no longer in the plan") if task.removed else "")
     place = dim(f"task {task.number} of run {row.name}, key {task.key}")
     click.echo(f"{bold(one_line(str(task.id)))}  {phase}  {place}")
@@ -177,6 +220,7 @@ def _write_task_head(row: RunRow, task: TaskRow, *, needs: list[object], dependa
         "before": some(dependants, 10),
         "because": "" if task.because is None else f"{task.because} did not succeed",
         "cost": money(task.cost_usd) if task.cost_usd else "",
+        "review": review or "",
     }
     for name, text in lines.items():
         if text:

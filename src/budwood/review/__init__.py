@@ -1,0 +1,1 @@
+"""What attempts made, looked at and decided about: differences, merges, files brought back, directories cleared."""

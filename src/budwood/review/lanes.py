@@ -1,0 +1,90 @@
+"""Where the lanes of a run stand: how much of each is done, where its branch is, what it cost.
+
+Knows the state and git; must not know what a branch is called.
+"""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+
+from msgspec import Struct
+
+from budwood._core.candidates import lane_of
+from budwood._core.model import ENDED_TASK, Review, TaskId, TaskPhase
+from budwood._core.state import RunState, TaskState
+from budwood.review.changes import entries
+from budwood.workspaces.git import Git
+from budwood.workspaces.merging import is_ancestor
+
+
+class LanePhase(StrEnum):
+    """Where a lane stands."""
+
+    OPEN = "open"
+    WAITING = "waiting"
+    """All is done, and waits to be decided about or merged."""
+    CONFLICT = "conflict"
+    """A task could not start: what it stands on cannot be merged."""
+    HELD = "held"
+    """A task of it did not succeed."""
+    MERGED = "merged"
+
+
+class Lane(Struct, frozen=True, kw_only=True):
+    """A lane at a glance."""
+
+    lane: TaskId
+    phase: LanePhase
+    branch: str | None
+    head: str | None
+    """The commit of what was last accepted in it."""
+    done: int
+    tasks: int
+    files: int
+    """How many differ from what the run started with."""
+    cost_usd: float
+
+
+def look_at_lanes(state: RunState, git: Git, *, branch_of: Callable[[str], str | None]) -> Iterator[Lane]:
+    """Describe the lanes in their order, then tasks that are lanes of their own; one without tasks is left out."""
+    terms = state.settings.workspace
+    assert terms is not None
+    members: dict[str, list[TaskState]] = {f"lane {lane.id}": [] for lane in state.lanes}
+    for task in state.tasks:
+        if not task.removed:
+            members.setdefault(lane_of(task.spec), []).append(task)
+    for line, tasks in members.items():
+        if not tasks:
+            continue
+        head = state.heads.get(line)
+        first = tasks[0].spec
+        yield Lane(
+            lane=first.id if first.lane is None else first.lane,
+            phase=phase_of(tasks),
+            branch=branch_of(line),
+            head=head,
+            done=sum(task.phase is TaskPhase.DONE for task in tasks),
+            tasks=len(tasks),
+            files=0 if head is None else len(entries(git, terms.base, head)),
+            cost_usd=round(sum(task.cost_usd for task in tasks), 6),
+        )
+
+
+def within(state: RunState, git: Git, commit: str) -> list[TaskState]:
+    """List the tasks whose candidates a commit holds, in task order: what is merged with it."""
+    done = [task for task in state.tasks if task.phase is TaskPhase.DONE and task.made is not None]
+    return [
+        task
+        for task in done
+        if task.made is not None and task.made.left.files and is_ancestor(git, task.made.left.candidate, commit)
+    ]
+
+
+def phase_of(tasks: list[TaskState]) -> LanePhase:
+    """Say where a lane of these tasks stands."""
+    lost = [task for task in tasks if task.phase in ENDED_TASK and task.phase is not TaskPhase.DONE]
+    if lost:
+        return LanePhase.CONFLICT if any(task.error_type == "conflict" for task in lost) else LanePhase.HELD
+    if any(task.phase is not TaskPhase.DONE for task in tasks):
+        return LanePhase.OPEN
+    decided = [task.review for task in tasks if task.review is not None]
+    return LanePhase.MERGED if decided and set(decided) == {Review.MERGED} else LanePhase.WAITING

@@ -1,0 +1,186 @@
+"""review, diff, lanes, show, approve, reject, revise: what was made overnight is looked at and decided about."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.test_completion import complete
+from tests.cli.world import Terminal
+from tests.support.evening import Evening, evening, made_evening
+from tests.support.program import golden
+
+from budwood._core.model import Review, TaskPhase
+from budwood.testing.workspaces import git
+
+__all__ = ["evening", "made_evening"]
+pytestmark = pytest.mark.slow
+
+
+def waiting(evening: Evening) -> list[object]:
+    found = evening.call("review", "night", "--json").json["waiting"]
+    assert isinstance(found, list)
+    return [each["task"] for each in found]
+
+
+def test_what_has_changes_and_no_decision_is_listed(evening: Evening) -> None:
+    ran = evening.call("review")
+    assert ran.code == 0
+    assert ran.out == golden("""
+    TASK    OUTCOME    SCORE  FILES  LINES   COST  BRANCH
+    models  succeeded      -      1  +1 -0  $0.25  lane-api
+    views   succeeded      -      1  +2 -1         lane-api
+    docs    succeeded      -      2  +1 -1         task-docs
+    bad     failed         -      1  +1 -0
+    """)
+    assert "budwood review night --walk" in ran.err
+
+
+def test_the_list_gets_shorter_with_every_decision(evening: Evening) -> None:
+    assert waiting(evening) == ["models", "views", "docs", "bad"]
+    said = evening.call("approve", "night", "models", "docs")
+    assert (said.code, said.err) == (0, "night: approved: models, docs\n")
+    assert evening.call("reject", "night", "bad", "--reason", "half done").code == 0
+    assert waiting(evening) == ["views"]
+    assert evening.call("reject", "night", "views").code == 0
+    assert evening.call("review", "night").err == "night: nothing waits for a decision\n"
+    state = evening.state()
+    assert [task.review for task in state.tasks] == [
+        Review.APPROVED,
+        Review.REJECTED,
+        Review.APPROVED,
+        Review.REJECTED,
+    ]
+    assert "bad: attempt 1 was rejected: half done" in evening.call("story", "night", "bad").out
+
+
+def test_a_decision_can_be_another_one_later(evening: Evening) -> None:
+    evening.call("reject", "night", "docs")
+    evening.call("approve", "night", "docs")
+    assert evening.state().task("docs").review is Review.APPROVED
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("approve", "night", "nope"), "run night has no task 'nope'"),
+        (("approve", "nigth", "docs"), "did you mean night?"),
+        (("approve", "night", "bad"), "task bad has no candidate to decide about: it is failed"),
+        (("approve", "night"), "Missing argument 'TASKS...'"),
+        (("review", "night", "--walk"), "standard input is no terminal"),
+        (("review", "night", "--walk", "--json"), "leave one of them out"),
+        (("diff", "night", "docs", "--stat", "--name-only"), "exclude each other"),
+        (("diff", "night", "docs.2"), "attempt 2 at task docs of run night has left nothing"),
+        (("diff", "night", "docs", "nope"), "run night has no task 'nope'"),
+        (("revise", "night", "docs", "  "), "a revision says what is wanted"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(evening: Evening, words: tuple[str, ...], told: str) -> None:
+    before = evening.state().number
+    ran = evening.call(*words)
+    assert ran.code == 2
+    assert told in ran.err
+    assert [task.review for task in evening.state().tasks][:3] == [Review.WAITING] * 3
+    assert before <= evening.state().number
+
+
+def test_a_difference_is_a_patch_that_git_takes(evening: Evening, tmp_path: Path) -> None:
+    patch = evening.call("diff", "night", "docs").raw
+    (tmp_path / "docs.patch").write_bytes(patch)
+    git(evening.root, "apply", str(tmp_path / "docs.patch"))
+    assert (evening.root / "docs" / "x.md").read_text() == "docs\n"
+    assert not (evening.root / "b.txt").exists()
+
+
+def test_a_difference_is_against_what_the_attempt_began_with(evening: Evening) -> None:
+    assert evening.call("diff", "night", "views", "--name-only").out == "a.txt\n"
+    assert evening.call("diff", "night", "views", "models", "--name-only").out == "a.txt\n"
+    assert evening.call("diff", "night", "models.1", "docs", "--name-only").out == "b.txt\ndocs/x.md\nmodels.txt\n"
+    same = evening.call("diff", "night", "docs", "docs")
+    assert (same.code, same.out, same.err) == (0, "", "docs.1 and docs.1 are the same\n")
+    assert "1 file changed, 2 insertions(+), 1 deletion(-)" in evening.call("diff", "night", "views", "--stat").out
+
+
+def test_lanes_are_shown_with_branch_and_state(evening: Evening) -> None:
+    out = evening.call("lanes").out
+    head = evening.head("lane-api")[:12], evening.head("task-docs")[:12]
+    assert out == golden(f"""
+    LANE  STATE    DONE  FILES   COST  HEAD          BRANCH
+    api   waiting   2/2      2  $0.25  {head[0]}  lane-api
+    docs  waiting   1/1      2         {head[1]}  task-docs
+    bad   held      0/1      0
+    """)
+
+
+def test_a_task_is_shown_with_what_it_made(evening: Evening) -> None:
+    evening.call("approve", "night", "models")
+    out = evening.call("show", "night", "models").out
+    made = evening.state().task("models").made
+    assert made is not None
+    assert "  review    approved\n" in out
+    assert f"  attempt 1 changed 1 file, +1 -0: candidate {made.left.candidate[:12]}\n" in out
+    assert "    agent script, ok\n" in out
+    shown = evening.call("show", "night", "models", "--json").json
+    assert isinstance(shown["task"], dict)
+    assert isinstance(shown["attempts"], list)
+    assert shown["task"]["review"] == "approved"
+    assert shown["attempts"][0]["left"]["candidate"] == made.left.candidate
+    assert shown["attempts"][0]["told"]["agent"] == "script"
+
+
+def test_a_revision_goes_on_with_what_was_left_under_a_new_number(evening: Evening) -> None:
+    ran = evening.call("revise", "night", "views", "[[step]]\ndo = 'append'\npath = 'a.txt'\ntext = 'revised'\n")
+    assert "night: task views goes on from attempt 1" in ran.err
+    state = evening.state()
+    task = state.task("views")
+    assert (task.phase, task.attempts) == (TaskPhase.DONE, 2), ran.err
+    assert task.review is Review.WAITING
+    assert evening.head("lane-api") == state.heads["lane api"]
+    old = evening.call("diff", "night", "views.1", "views", "--name-only")
+    assert (old.code, old.out) == (0, "a.txt\n")
+    assert "wanted" not in evening.call("review", "night").err
+
+
+def test_a_run_without_workspaces_has_nothing_to_review(evening: Evening) -> None:
+    (evening.root / "plain.toml").write_text("[[task]]\nid = 'a'\nrun = 'true'\n")
+    assert evening.call("run", "plain.toml", "-q").code == 0
+    for words in (("review", "plain"), ("lanes", "plain"), ("diff", "plain", "a"), ("merge", "plain", "a")):
+        ran = evening.call(*words)
+        assert ran.code == 2
+        assert "run plain has no workspaces" in ran.err
+    assert evening.call("recover", "plain").out == "plain: everything is in its place\n"
+
+
+def test_a_walk_shows_asks_and_decides(evening: Evening) -> None:
+    import os
+    import sys
+
+    terminal = Terminal([sys.executable, "-m", "budwood", "review", "--walk"], cwd=evening.root, env=dict(os.environ))
+    try:
+        terminal.wait_text("1/4  models  attempt 1 succeeded: 1 file, +1 -0, $0.25")
+        terminal.wait_text("a, r, v, s, q or ?")
+        terminal.press("?\n")
+        terminal.wait_text("skip: decide later")
+        terminal.press("a\n")
+        terminal.wait_text("2/4  views")
+        terminal.press("r\n")
+        terminal.wait_text("why (may be empty)")
+        terminal.press("not so\n")
+        terminal.wait_text("3/4  docs")
+        terminal.press("s\n")
+        terminal.wait_text("4/4  bad")
+        terminal.press("v\n")
+        terminal.wait_text("what is wanted")
+        terminal.press("all of it\n")
+        terminal.wait_text("budwood resume night works on what was sent back")
+        assert terminal.wait() == 0
+    finally:
+        terminal.close()
+    state = evening.state()
+    assert [task.review for task in state.tasks] == [Review.APPROVED, Review.REJECTED, Review.WAITING, None]
+    assert state.task("bad").phase is TaskPhase.READY
+
+
+def test_names_are_completed(evening: Evening) -> None:
+    assert complete("budwood approve night d", cwd=evening.root) == ["docs"]
+    assert complete("budwood diff night doc", cwd=evening.root) == ["docs"]
+    assert complete("budwood diff night docs.", cwd=evening.root) == ["docs.1"]
+    assert complete("budwood merge night a", cwd=evening.root) == ["api"]
