@@ -8,7 +8,7 @@ directories; must not know what becomes of it.
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -30,9 +30,18 @@ class Changes(NamedTuple):
 
 
 def compare(
-    git: Git, tree: Path, index: Path | None, *, skip: str | None, spare: re.Pattern[bytes] = NOTHING
+    git: Git,
+    tree: Path,
+    index: Path | None,
+    *,
+    skip: str | None,
+    spare: re.Pattern[bytes] = NOTHING,
+    take: Callable[[Survey], None] | None = None,
 ) -> Changes:
-    """Look through a directory and compare it with an index that has files only; without one, everything is new."""
+    """Look through a directory and compare it with an index that has files only; without one, everything is new.
+
+    `take` gets what was found while git is still at work; the answer then has only what was found after that.
+    """
     walk = Walk(tree, skip=skip, spare=spare)
     if index is None:
         walk.beside(())
@@ -42,6 +51,9 @@ def compare(
         differing = beside.submit(aimed.run, "diff-files", "-z", "--name-only")
         known = aimed.run("ls-files", "-z").split(b"\0")[:-1]
         walk.beside(known)
+        if take is not None:
+            take(walk.found)
+            walk = Walk(tree, skip=skip, spare=spare)
         differ = differing.result().split(b"\0")[:-1]
     lies = _Lies(os.fsencode(tree))
     changed, gone = [], []

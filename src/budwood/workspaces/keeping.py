@@ -109,35 +109,49 @@ class Keeper:
         Writes objects only: who asked makes the ref. May be repeated until that is done, and gives the same trees.
         """
         tree, laid = folder / "tree", laid_out(folder, base, cones=self.cones)
+        leave = frozenset(without)
         changes = None
         if laid is not None and not (laid.links or laid.converts or self._converts or self.cones):
             changes = compare(self.whole.git, tree, folder / INDEX, skip=skip, spare=spare)
-        is_direct = changes is not None and not has_attributes(changes.found.files)
-        if changes is None or not is_direct:
+        if changes is not None and not has_attributes(changes.found.files):
+            written = direct.write(
+                self.whole.git,
+                tree,
+                changes,
+                base=base,
+                form=self.whole.form,
+                without=leave,
+                file_limit=limit,
+                plain=self.plain,
+            )
+        else:
             self._begin_with_known(folder, laid)
             changes = self.whole.compare(tree, folder, skip=skip, spare=spare)
             self._add_spared(changes, tree, base)
-        there = (*changes.changed, *changes.found.files, *changes.found.unnameable)
-        large = _too_large(tree, there, limit)
-        leave = frozenset((*without, *(os.fsencode(each.path) for each in large)))
-        if is_direct:
-            written = direct.write(
-                self.whole.git, tree, changes, base=base, form=self.whole.form, without=leave, plain=self.plain
-            )
-        else:
-            index = None if laid is None else folder / INDEX
-            whole = self.whole.write(tree, folder, changes, without=leave)
-            written = direct.Written(self._candidates.write(tree, index, changes, base=base, without=leave), whole)
+            written = self._write_by_index(folder, laid, changes, base=base, without=leave, limit=limit)
         made = self.plain.commit(written.candidate, [base], message)
         tips, unread = ((), "") if past is None else self._bring(past, base)
         return Kept(
             base=base,
             candidate=written.candidate,
             commit=self.whole.git.commit(written.whole, [made, *tips], message),
-            left_out=tuple(large),
+            left_out=tuple(LeftOut(os.fsdecode(path), size) for path, size in sorted(written.too_large.items())),
             special=tuple(map(os.fsdecode, changes.found.special)),
             unread=unread,
         )
+
+    def _write_by_index(
+        self, folder: Path, laid: Laid | None, changes: Changes, *, base: str, without: frozenset[bytes], limit: int
+    ) -> direct.Written:
+        """Let git write both trees, each by an index: it converts files, or knows commits of other repositories."""
+        tree = folder / "tree"
+        there = (*changes.changed, *changes.found.files, *changes.found.unnameable)
+        large = _too_large(tree, (path for path in there if path not in without), limit)
+        leave = without.union(large)
+        whole = self.whole.write(tree, folder, changes, without=leave)
+        index = None if laid is None else folder / INDEX
+        candidate = self._candidates.write(tree, index, changes, base=base, without=leave)
+        return direct.Written(candidate, whole, large)
 
     def take_in(self, directory: Path, folder: Path, *, skip: str) -> str:
         """Write what a directory outside git holds, but for one name at its top, into a commit to start from."""
@@ -201,11 +215,7 @@ def _prepared(folder: Path, git: Git, common: Path, *, settings: tuple[tuple[str
     return Git(environ=git.environ, git_dir=folder, objects=common / "objects", settings=settings)
 
 
-def _too_large(tree: Path, paths: Iterable[bytes], limit: int) -> list[LeftOut]:
-    base = os.fsencode(tree)
-    found = []
-    for path in paths:
-        size = os.lstat(base + b"/" + path).st_size
-        if size > limit:
-            found.append(LeftOut(os.fsdecode(path), size))
-    return found
+def _too_large(tree: Path, paths: Iterable[bytes], limit: int) -> dict[bytes, int]:
+    base = os.fsencode(tree) + b"/"
+    sizes = {path: os.lstat(base + path).st_size for path in paths}
+    return {path: size for path, size in sizes.items() if size > limit}

@@ -6,6 +6,7 @@ was. Knows git and directories; must not know leases, or what kind of `.git` a d
 
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -55,7 +56,7 @@ def lay_out(
     if laid is None or laid.links or cones:
         laid = _lay_anew(aimed, folder, base, cones=cones, skip=skip, spare=spare)
     else:
-        changes = compare(git, tree, folder / INDEX, skip=skip, spare=spare)
+        changes = compare(git, tree, folder / INDEX, skip=skip, spare=spare, take=partial(clear, tree))
         clear(tree, changes.found)
         wanted = [*changes.changed, *changes.gone]
         if wanted:

@@ -19,7 +19,7 @@ from budwood.workspaces.survey import make_readable
 WORTH_PACKING = 100
 """So many objects become a pack; fewer a file each, since thousands of small packs slow every git."""
 _MOST_BYTES = 64 * 1024 * 1024
-_TOO_LARGE = _MOST_BYTES // 8
+_LARGE = _MOST_BYTES // 8
 _TINY = 128
 _TO_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 _KINDS = {b"tree": 2, b"blob": 3}
@@ -35,8 +35,11 @@ class Entry(NamedTuple):
 class Pack:
     """Objects that are to be written to a repository; they are there only after `store`."""
 
-    def __init__(self, git: Git, *, form: str) -> None:
+    def __init__(self, git: Git, *, form: str, file_limit: int | None = None) -> None:
+        self.too_large: dict[bytes, int] = {}
+        """Files above the limit, with their sizes; they were not added."""
         self._git = git
+        self._file_limit = file_limit
         self._hash = hashlib.sha256 if form == "sha256" else hashlib.sha1
         self._begin()
 
@@ -60,9 +63,17 @@ class Pack:
     def add_files(self, tree: Path, paths: Iterable[bytes]) -> dict[bytes, Entry]:
         """Add what files and links hold, byte for byte; return what a tree is to say of each."""
         root = os.fsencode(tree) + b"/"
-        return {path: self._add_file(root + path) for path in paths}
+        found = {}
+        for path in paths:
+            entry = self._add_file(root + path)
+            if isinstance(entry, Entry):
+                found[path] = entry
+            else:
+                self.too_large[path] = entry
+        return found
 
-    def _add_file(self, whole: bytes) -> Entry:
+    def _add_file(self, whole: bytes) -> Entry | int:
+        """Add a file; return its size instead if it is too large."""
         try:
             descriptor = os.open(whole, _TO_READ)
         except PermissionError:
@@ -73,7 +84,9 @@ class Pack:
         try:
             status = os.fstat(descriptor)
             mode = b"100755" if status.st_mode & stat.S_IXUSR else b"100644"
-            if status.st_size > _TOO_LARGE:
+            if self._file_limit is not None and status.st_size > self._file_limit:
+                return status.st_size
+            if status.st_size > _LARGE:
                 words = ("hash-object", "-w", "--no-filters", "--", os.fsdecode(whole))
                 return Entry(mode, self._git.ask(*words))
             return Entry(mode, self.add(b"blob", _read(descriptor, status.st_size)))
