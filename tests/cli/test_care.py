@@ -105,7 +105,7 @@ def test_gc_shows_first_and_removes_only_what_is_kept(evening: Evening) -> None:
     assert "5 refs, for one" in dry.out
     assert f"{worked}  somebody has worked in it" in dry.out
     assert place.exists()
-    pools = list((evening.folder / "state" / "budwood" / "pools").glob("*/clone/w*"))
+    pools = list((evening.folder / "state" / "budwood" / "pools").glob("*/clone/w[0-9]*"))
     assert pools
     assert "removed: " in evening.call("gc", "--apply").err
     assert not place.exists()
@@ -138,7 +138,7 @@ def test_a_deleted_ref_and_branch_are_recovered(evening: Evening) -> None:
         git(evening.root, "update-ref", "-d", twin)
     ran = evening.call("recover", "night")
     assert ran.code == 0
-    assert ran.out == "recovered  the ref of what docs.1 left\nrecovered  the branch of task docs\n"
+    assert ran.out == "recovered  the ref of what docs.1 left\nrecovered  branch task-docs\n"
     assert evening.head("task-docs") == task.made.left.candidate
     assert evening.call("recover", "night").out == "night: everything is in its place\n"
 
@@ -184,7 +184,7 @@ def test_what_ended_without_a_driver_is_recovered_and_its_lease_ends(evening: Ev
     wait_for((attempt / "result.json").exists, what="the attempt to end")
     ran = evening.call("recover", "held")
     assert ran.out == (
-        "recovered  attempt 1 at task held: succeeded\nrecovered  the branch of task held\n"
+        "recovered  attempt 1 at task held: succeeded\nrecovered  branch task-held\n"
         "cleaned  the lease of workspace 0.1\n"
     )
     state = evening.state("held")
