@@ -127,7 +127,7 @@ def test_a_task_is_shown_with_what_it_made(evening: Evening) -> None:
 
 
 def test_a_revision_goes_on_with_what_was_left_under_a_new_number(evening: Evening) -> None:
-    ran = evening.call("revise", "night", "views", "[[step]]\ndo = 'append'\npath = 'a.txt'\ntext = 'revised'\n")
+    ran = evening.call("revise", "night", "views", "say it twice")
     assert "night: task views goes on from attempt 1" in ran.err
     state = evening.state()
     task = state.task("views")
@@ -136,7 +136,6 @@ def test_a_revision_goes_on_with_what_was_left_under_a_new_number(evening: Eveni
     assert evening.head("lane-api") == state.heads["lane api"]
     old = evening.call("diff", "night", "views.1", "views", "--name-only")
     assert (old.code, old.out) == (0, "a.txt\n")
-    assert "wanted" not in evening.call("review", "night").err
 
 
 def test_a_run_without_workspaces_has_nothing_to_review(evening: Evening) -> None:
@@ -155,18 +154,18 @@ def test_a_walk_shows_asks_and_decides(evening: Evening) -> None:
 
     terminal = Terminal([sys.executable, "-m", "budwood", "review", "--walk"], cwd=evening.root, env=dict(os.environ))
     try:
-        terminal.wait_text("1/4  models  attempt 1 succeeded: 1 file, +1 -0, $0.25")
+        terminal.wait_text("1/4 models: attempt 1 succeeded, 1 file, +1 -0, $0.25")
         terminal.wait_text("a, r, v, s, q or ?")
         terminal.press("?\n")
         terminal.wait_text("skip: decide later")
         terminal.press("a\n")
-        terminal.wait_text("2/4  views")
+        terminal.wait_text("2/4 views")
         terminal.press("r\n")
         terminal.wait_text("why (may be empty)")
         terminal.press("not so\n")
-        terminal.wait_text("3/4  docs")
+        terminal.wait_text("3/4 docs")
         terminal.press("s\n")
-        terminal.wait_text("4/4  bad")
+        terminal.wait_text("4/4 bad")
         terminal.press("v\n")
         terminal.wait_text("what is wanted")
         terminal.press("all of it\n")

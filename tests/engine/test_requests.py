@@ -2,11 +2,11 @@
 
 import msgspec
 import pytest
-from tests.core.bench import BAD, Bench, task
+from tests.core.bench import BAD, OK, Bench, task
 from tests.engine.stage import RUN
 
 from budwood._core import events as e
-from budwood._core.model import RunPhase, TaskId
+from budwood._core.model import Left, Outcome, Review, RunPhase, TaskId
 from budwood._core.replay import fold
 from budwood._core.state import RunState
 from budwood.engine.clock import Clock
@@ -163,3 +163,51 @@ def test_a_task_that_the_plan_lost_is_not_known() -> None:
     for kind in ("cancel", "retry"):
         _, request = Desk(bench).ask(kind, "a")
         assert (request.state, request.answer) == ("refused", "run night has no task a")
+
+
+def left(number: int, *, files: int = 1) -> Left:
+    """What attempt `number` left."""
+    return Left(base="b", tree=f"t{number}", candidate=f"c{number}", commit=f"k{number}", ref=f"r{number}", files=files)
+
+
+def made(outcome: Outcome) -> Bench:
+    """A task whose first attempt ended so, with retries left for none."""
+    bench = Bench(task("a"))
+    bench.fill()
+    bench.end("a", outcome)
+    return bench
+
+
+def test_what_succeeded_is_approved_rejected_and_merged() -> None:
+    desk = Desk(made(msgspec.structs.replace(OK, left=left(1))))
+    assert desk.state.task("a").review is Review.WAITING
+    for kind, decision in (("approve", "approved"), ("reject", "rejected"), ("merged", "merged")):
+        events, request = desk.ask(kind, "a")
+        assert e.TaskReviewed(task="a", attempt=1, decision=decision) in events  # type: ignore[arg-type]
+        assert request.state == "taken"
+        assert desk.state.task("a").review == decision
+    _, request = desk.ask("reject", "a")
+    assert (request.state, request.answer) == ("refused", "what task a made is merged already")
+
+
+def test_what_failed_and_left_something_can_only_be_rejected() -> None:
+    desk = Desk(made(msgspec.structs.replace(BAD, left=left(1))))
+    for kind in ("approve", "merged"):
+        assert desk.ask(kind, "a")[1].answer == "task a has no candidate to decide about: it is failed"
+    events, _ = desk.ask("reject", "a")
+    assert e.TaskReviewed(task="a", attempt=1, decision="rejected") in events
+    assert desk.state.task("a").review is Review.REJECTED
+
+
+def test_a_decision_is_about_one_attempt_and_not_about_the_next() -> None:
+    bench = made(msgspec.structs.replace(BAD, left=left(1)))
+    bench.record(e.TaskReviewed(task="a", attempt=1, decision="rejected"))
+    bench.record(e.TasksRetried(tasks=("a",)))
+    bench.fill()
+    bench.end("a", msgspec.structs.replace(BAD, left=left(2)))
+    assert bench.state.task("a").review is None
+
+
+def test_what_changed_nothing_is_not_decided_about() -> None:
+    desk = Desk(made(msgspec.structs.replace(OK, left=left(1, files=0))))
+    assert desk.ask("approve", "a")[1].answer == "task a changed nothing: there is nothing to decide about"

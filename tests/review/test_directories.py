@@ -1,17 +1,17 @@
 """Opened directories, and what may be removed: never what somebody holds, stands in or has worked in."""
 
-import os
+import shutil
 import subprocess
 from pathlib import Path
 
 from tests.review.conftest import Ground
 
 from budwood._core.model import Left
-from budwood.review.garbage import Found, look_through, remove
 from budwood.review.mending import mend_refs, prune_entries
-from budwood.review.opened import Opened, hand_out, opened_in
+from budwood.review.opened import Opened, hand_out, opened_in, plan_gc, remove
 from budwood.testing.workspaces import git
-from budwood.workspaces import Clone, Pool, Worktree
+from budwood.workspaces import Pool, Worktree
+from budwood.workspaces.gc import Removable
 
 AGAIN = Opened(again="budwood open night form", repository="/repository")
 
@@ -22,12 +22,9 @@ def fill(into: Path) -> None:
     (into / "sub" / "x").write_text("x\n")
 
 
-def look(tmp_path: Path, *pools: Path) -> list[Found]:
-    return list(look_through(pools, tmp_path / "opened", repository=Path("/repository")))
-
-
-def stays(tmp_path: Path, *pools: Path) -> list[str]:
-    return [found.stays for found in look(tmp_path, *pools)]
+def look(tmp_path: Path) -> tuple[list[Removable], list[str]]:
+    going, stays = plan_gc(tmp_path / "opened", Path("/repository"))
+    return going, [each.why for each in stays]
 
 
 def test_each_opening_has_a_directory_of_its_own(tmp_path: Path) -> None:
@@ -38,91 +35,43 @@ def test_each_opening_has_a_directory_of_its_own(tmp_path: Path) -> None:
 
 def test_an_opened_one_may_go_until_somebody_worked_in_it(tmp_path: Path) -> None:
     place = hand_out(tmp_path / "opened", "night-form-1", AGAIN, fill=fill)
-    assert stays(tmp_path) == [""]
-    assert look(tmp_path)[0].back == "budwood open night form"
+    going, stays = look(tmp_path)
+    assert ([each.how_to_get_back for each in going], stays) == (["budwood open night form"], [])
     (place / "sub" / "new").write_text("work\n")
-    assert stays(tmp_path) == ["somebody has worked in it"]
+    assert look(tmp_path) == ([], ["somebody has worked in it"])
     (place / "sub" / "new").unlink()
     (place / "sub" / "x").write_text("y\n")
-    assert stays(tmp_path) == ["somebody has worked in it"]
+    assert look(tmp_path) == ([], ["somebody has worked in it"])
 
 
 def test_an_opened_one_that_is_removed_leaves_nothing(tmp_path: Path) -> None:
-    hand_out(tmp_path / "opened", "night-form-1", AGAIN, fill=fill)
-    assert remove(look(tmp_path)[0]) == ""
+    remove(hand_out(tmp_path / "opened", "night-form-1", AGAIN, fill=fill))
     assert list((tmp_path / "opened").iterdir()) == []
 
 
 def test_directories_of_other_repositories_are_not_listed(tmp_path: Path) -> None:
     hand_out(tmp_path / "opened", "night-form-1", AGAIN, fill=fill)
-    assert list(look_through([], tmp_path / "opened", repository=Path("/another"))) == []
+    assert plan_gc(tmp_path / "opened", Path("/another")) == ([], [])
 
 
 def test_one_in_use_is_left_and_the_process_named(tmp_path: Path) -> None:
     place = hand_out(tmp_path / "opened", "night-form-1", AGAIN, fill=fill)
     with subprocess.Popen(["sleep", "60"], cwd=place / "sub") as process:
         try:
-            assert stays(tmp_path) == [f"process {process.pid} stands in it"]
+            assert look(tmp_path) == ([], [f"in use by sleep {process.pid}"])
         finally:
             process.kill()
-
-
-def test_a_workspace_may_go_only_when_nobody_holds_it(ground: Ground, tmp_path: Path) -> None:
-    folder = tmp_path / "pool"
-    pool = Pool(folder, ground.repository, lambda _: Clone(ground.repository))
-    pool.hand_out("r/1", ground.base)
-    (found,) = look(tmp_path, folder)
-    assert found.stays == "held by r/1"
-    assert found.bytes > 0
-    assert remove(found) == "held by r/1"
-    assert pool.find("r/1") is not None
-    pool.keep("r/1", "refs/budwood/r/1", message="kept\n")
-    pool.hand_back("r/1", "refs/budwood/r/1")
-    (free,) = look(tmp_path, folder)
-    assert (free.stays, free.what) == ("", "workspace")
-    assert remove(free) == ""
-    assert look(tmp_path, folder) == []
-    assert pool.hand_out("r/2", ground.base).path.exists()
-
-
-def test_one_that_was_taken_after_the_look_is_left(ground: Ground, tmp_path: Path) -> None:
-    folder = tmp_path / "pool"
-    pool = Pool(folder, ground.repository, lambda _: Clone(ground.repository))
-    pool.hand_out("r/1", ground.base)
-    pool.release("r/1")
-    (free,) = look(tmp_path, folder)
-    made = pool.hand_out("r/2", ground.base)
-    assert remove(free) == "held by r/2"
-    assert (made.path / "a.txt").exists()
-
-
-def test_one_that_is_shut_stays_with_its_reason(ground: Ground, tmp_path: Path) -> None:
-    folder = tmp_path / "pool"
-    pool = Pool(folder, ground.repository, lambda _: Clone(ground.repository), file_limit=10)
-    made = pool.hand_out("r/1", ground.base)
-    (made.path / "large").write_text("x" * 100)
-    pool.keep("r/1", "refs/budwood/r/1", message="kept\n")
-    pool.hand_back("r/1", "refs/budwood/r/1")
-    (found,) = look(tmp_path, folder)
-    assert found.stays.startswith("shut: it holds what is too large to be kept: large")
-
-
-def test_what_a_killed_removal_left_goes_the_next_time(ground: Ground, tmp_path: Path) -> None:
-    (tmp_path / "pool" / "gone-w3" / "tree").mkdir(parents=True)
-    (found,) = look(tmp_path, tmp_path / "pool")
-    assert remove(found) == ""
-    assert not (tmp_path / "pool" / "gone-w3").exists()
 
 
 def test_only_our_own_entries_of_worktrees_are_pruned(ground: Ground, tmp_path: Path) -> None:
     git(ground.root, "worktree", "add", "-q", "--detach", str(tmp_path / "unplugged"))
     folder = tmp_path / "pool"
-    pool = Pool(folder, ground.repository, lambda _: Worktree(ground.repository, folder))
+    pool = Pool(folder, ground.repository, Worktree(ground.repository, folder))
     pool.hand_out("r/1", ground.base)
     (tmp_path / "unplugged").rename(tmp_path / "away")
     assert prune_entries(ground.repository, folder) == []
     pool.release("r/1")
-    assert remove(look(tmp_path, folder)[0]) == ""
+    shutil.rmtree(folder / "w1")
     assert prune_entries(ground.repository, folder) == ["budwood-w1"]
     assert [path.name for path in (ground.root / ".git" / "worktrees").iterdir()] == ["unplugged"]
 
@@ -140,10 +89,3 @@ def test_a_deleted_ref_is_made_again_and_a_lost_commit_is_told(ground: Ground) -
     assert (refs.made, refs.lost) == (["refs/budwood/r/0.1"], ["refs/budwood/r/1.1"])
     assert ground.repository.ref("refs/budwood/r/0.1") == made
     assert mend_refs(ground.repository, wanted[:1]).made == []
-
-
-def test_sizes_are_those_on_the_disk(tmp_path: Path) -> None:
-    place = hand_out(tmp_path / "opened", "night-form-1", AGAIN, fill=fill)
-    (place / "hole").write_bytes(b"")
-    os.truncate(place / "hole", 10**9)
-    assert look(tmp_path)[0].bytes < 10**6

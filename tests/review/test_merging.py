@@ -6,10 +6,11 @@ import pytest
 from tests.review.conftest import Ground
 
 from budwood.errors import MergeConflict, UsageError, WorkspaceError
-from budwood.review import merging
 from budwood.review.merging import Merged, Merger, Wanted, found_in
 from budwood.testing.workspaces import git
 from budwood.workspaces.fingerprint import fingerprint
+from budwood.workspaces.git import Git
+from budwood.workspaces.merging import merge_tree
 
 
 def merge(ground: Ground, commit: str, branch: str = "main", *, squash: bool = False) -> Merged:
@@ -122,15 +123,14 @@ def test_one_that_moves_while_it_is_merged_is_merged_with(ground: Ground, monkey
     ground.commit({"b.txt": "first\n"})
     git(ground.root, "branch", "-f", "main")
     meanwhile = ground.commit({"b.txt": "second\n"})
-    real, moved = merging.merge_tree, []
+    moved: list[str] = []
 
-    def moving(*given: object) -> tuple[str, tuple[str, ...]]:
-        found = real(*given)  # type: ignore[arg-type]
+    def moving(git_: Git, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
         if not moved:
             moved.append(git(ground.root, "branch", "-f", "main", meanwhile))
-        return found
+        return merge_tree(git_, ours, theirs)
 
-    monkeypatch.setattr(merging, "merge_tree", moving)
+    monkeypatch.setattr("budwood.review.merging.merge_tree", moving)
     merge(ground, made)
     assert git(ground.root, "rev-parse", "main^1") == meanwhile
     assert git(ground.root, "show", "main:b.txt") == "second"

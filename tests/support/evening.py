@@ -53,6 +53,7 @@ do = "edit"
 path = "a.txt"
 find = "two"
 replace = "TWO"
+only_attempt = 1
 [[step]]
 do = "append"
 path = "a.txt"

@@ -45,6 +45,12 @@ GUESSES = {
     "rerun": "retry",
     "explain": "why",
     "follow": "watch",
+    "accept": "approve",
+    "decline": "reject",
+    "pull-request": "pr",
+    "clean": "gc",
+    "prune": "gc",
+    "restore": "open",
 }
 REFUSED, INTERNAL_ERROR, INTERRUPTED = 4, 70, 130
 _MACHINES = {

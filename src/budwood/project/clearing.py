@@ -1,51 +1,71 @@
-"""Which directories belong to a project: those of its pools, and those that were opened from it.
+"""What lies around on behalf of a project and may go: of its pools, of its runs' refs, and opened directories.
 
-Knows the project and where its workspaces lie. Must not decide what may go.
+Knows the project and where its workspaces lie. What may go is decided by whoever keeps it.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 
+from budwood._core.model import ENDED_RUN
+from budwood.project.bench import run_refs
 from budwood.project.desk import opened_folder
 from budwood.project.place import Project
-from budwood.project.workspaces import KindName, find_ground, pool_folder
-from budwood.review.garbage import Found, look_through, remove
-from budwood.review.mending import prune_entries
+from budwood.project.workspaces import Ground, KindName, find_ground, pool_folder
+from budwood.review import opened
 from budwood.settings import Resolved
+from budwood.stores import Store
 from budwood.workspaces import find_repository
-
-_KINDS: tuple[KindName, ...] = ("clone", "worktree", "copy")
+from budwood.workspaces.folding import ROOT
+from budwood.workspaces.gc import Left, Removable, apply_gc, plan_gc, take_stock
 
 
 class Clearing:
-    """The directories of one project."""
+    """What one project has lying around; `ended` are the runs that are over, as their refs are called."""
 
-    def __init__(self, project: Project, resolved: Resolved) -> None:
-        in_git = find_repository(project.root, project.environ) is not None
-        kept = (project.state_dir / "kept.git").exists()
-        kinds = [kind for kind in _KINDS if (in_git if kind != "copy" else kept)]
-        chosen = resolved.text("pool") or ""
-        self._grounds = {kind: find_ground(project, kind) for kind in kinds}
-        self._pools = {kind: pool_folder(ground, chosen) for kind, ground in self._grounds.items()}
+    def __init__(self, project: Project, resolved: Resolved, *, ended: Collection[str]) -> None:
+        self._ended = ended
+        self._pools: list[tuple[Path, Ground]] = []
+        kinds: list[KindName] = []
+        if find_repository(project.root, project.environ) is not None:
+            kinds += ["clone", "worktree"]
+        if (project.state_dir / "kept.git").exists():
+            kinds.append("copy")
+        for kind in kinds:
+            ground = find_ground(project, kind)
+            self._pools.append((pool_folder(ground, resolved.text("pool") or "") / kind, ground))
 
-    def look(self) -> list[Found]:
-        """List every directory, and whether it may go."""
-        found: list[Found] = []
-        for common in dict.fromkeys(ground.repository.common for ground in self._grounds.values()):
-            pools = [
-                self._pools[kind] / kind for kind, each in self._grounds.items() if each.repository.common == common
-            ]
-            found += look_through(pools, opened_folder(), repository=common)
-        return found
+    def clear(self, *, really: bool) -> tuple[list[Removable], list[Left]]:
+        """List what may go and what stays; `really` removes the first."""
+        going: list[Removable] = []
+        stays: list[Left] = []
+        folded: set[Path] = set()
+        for folder, ground in self._pools:
+            common = ground.repository.common
+            found, left = self._pool(folder, ground, ended=() if common in folded else self._ended, really=really)
+            going, stays = [*going, *found], [*stays, *left]
+            if common not in folded:
+                found, left = opened.plan_gc(opened_folder(), common)
+                going, stays = [*going, *found], [*stays, *left]
+                for each in found if really else ():
+                    opened.remove(Path(each.where))
+            folded.add(common)
+        return going, stays
 
-    def remove(self, found: Found) -> str:
-        """Remove a directory, and what git knew of it; return why it was left, if so."""
-        why = remove(found)
-        if not why:
-            for kind, ground in self._grounds.items():
-                if _is_below(found.where, self._pools[kind] / kind):
-                    prune_entries(ground.repository, self._pools[kind])
-        return why
+    def _pool(
+        self, folder: Path, ground: Ground, *, ended: Collection[str], really: bool
+    ) -> tuple[list[Removable], list[Left]]:
+        stock = take_stock(folder, ground.repository)
+        planned = plan_gc(stock, ended=ended)
+        reasons = ((place.path, place.why_it_stays(force=False)) for place in stock.places)
+        stays = [Left(where=str(path), why=why) for path, why in reasons if why is not None]
+        if not really:
+            return planned, stays
+        left = apply_gc(folder, ground.repository, planned)
+        stayed = {each.where for each in left}
+        return [each for each in planned if each.where not in stayed], [*stays, *left]
 
 
-def _is_below(path: Path, folder: Path) -> bool:
-    return path.is_relative_to(folder)
+def ended_runs(store: Store) -> list[str]:
+    """Name the runs that are over and that nobody drives, as their refs are called."""
+    over = [row for row in store.runs() if row.phase in ENDED_RUN and store.holder(row.id) is None]
+    return [run_refs(row.name, row.id).removeprefix(ROOT) for row in over]

@@ -36,31 +36,39 @@ def recover(asked: Asked, *, has_workspaces: bool, alone: Callable[[], None]) ->
     desk = sit_down(store, row) if has_workspaces else None
     if desk is not None:
         _mend_refs(desk, found)
-    attempts, before = _open_attempts(store, row.id), _Looks(desk)
-    if attempts or before.held or before.off:
+    attempts, before = _open_attempts(store, row.id), _Look(desk)
+    if attempts or before.held or before.astray:
         alone()
     _tell_attempts(store, row.id, attempts, found)
     if desk is not None:
-        _tell_places(before, _Looks(desk), found)
+        _tell_places(before, _Look(sit_down(store, row)), found)
         entries = prune_entries(desk.repository, desk.pool_folder)
         found.cleaned += (f"entry {name} of a linked worktree that is gone" for name in entries)
     return found
 
 
-class _Looks:
-    """What a run holds, and which branches are not where its state says."""
+class _Look:
+    """What a run holds, and where its branches stand."""
 
     def __init__(self, desk: Desk | None) -> None:
         self.held: set[str] = set()
-        self.off: dict[str, str] = {}
+        self.stand: dict[str, str | None] = {}
+        """By lane, the commit that its branch is at, where that is the run's own; None where it is not."""
+        self.names: dict[str, str] = {}
         if desk is None:
             return
         prefix = f"{desk.row.id}/"
         self.held = {each.removeprefix(prefix) for each in desk.pool().holders() if each.startswith(prefix)}
         for lane, commit in desk.state.heads.items():
             branch = desk.branch_of(lane)
-            if branch is None or desk.repository.ref(f"refs/heads/{branch}") != commit:
-                self.off[lane] = branch or ""
+            stands = None if branch is None else desk.repository.ref(f"refs/heads/{branch}")
+            self.stand[lane] = stands if stands == commit else None
+            self.names[lane] = branch or f"of {lane}"
+
+    @property
+    def astray(self) -> bool:
+        """Say whether a branch is not where the run says."""
+        return None in self.stand.values()
 
 
 def _mend_refs(desk: Desk, found: Recovery) -> None:
@@ -86,10 +94,10 @@ def _tell_attempts(store: Store, run: str, attempts: list[AttemptRow], found: Re
             found.left.append(f"{name} is still {now.phase.value}; budwood resume takes it over")
 
 
-def _tell_places(before: _Looks, after: _Looks, found: Recovery) -> None:
+def _tell_places(before: _Look, after: _Look, found: Recovery) -> None:
     found.cleaned += (f"the lease of workspace {each}" for each in sorted(before.held - after.held))
-    for lane, branch in before.off.items():
-        if lane not in after.off:
-            found.recovered.append(f"the branch of {lane}")
-        else:
-            found.left.append(f"branch {branch or 'of ' + lane} is not where the run left it, and stays as it is")
+    for lane, commit in after.stand.items():
+        if commit is None:
+            found.left.append(f"branch {after.names[lane]} is not where the run left it, and stays as it is")
+        elif before.stand.get(lane) != commit:
+            found.recovered.append(f"branch {after.names[lane]}")

@@ -1,7 +1,7 @@
 """Directories that hold what an attempt left, handed out to look at: byte for byte, and outside of every repository.
 
-Beside each lies what it was made from, so that it can be told whether somebody has worked in it since. Knows files;
-must not know git or runs.
+Beside each lies what it was made from, so that it can be told whether somebody has worked in it since: such a one is
+never removed. Knows files; must not know git or runs.
 """
 
 import hashlib
@@ -13,6 +13,8 @@ import msgspec
 from msgspec import Struct
 
 from budwood._core.ids import free_name
+from budwood.workspaces.gc import Left, Removable, size_of, working_directories
+from budwood.workspaces.removal import remove_tree
 
 
 class Opened(Struct, frozen=True, kw_only=True):
@@ -43,8 +45,27 @@ def opened_in(folder: Path) -> Iterator[tuple[Path, Opened]]:
             yield place, msgspec.json.decode(_note(place).read_bytes(), type=Opened)
 
 
-def forget(place: Path) -> None:
-    """Remove the note of a directory that is gone."""
+def plan_gc(folder: Path, repository: Path) -> tuple[list[Removable], list[Left]]:
+    """List the directories of one repository that may go, and those that stay, with the reason."""
+    working, removable, stays = working_directories(), [], []
+    for place, opened in opened_in(folder):
+        if opened.repository != str(repository):
+            continue
+        users = [name for path, name in working if path.is_relative_to(place)]
+        if users:
+            stays.append(Left(where=str(place), why=f"in use by {', '.join(users)}"))
+        elif look(place) != opened.seen:
+            stays.append(Left(where=str(place), why="somebody has worked in it"))
+        else:
+            removable.append(
+                Removable(what="opened directory", where=str(place), bytes=size_of(place), how_to_get_back=opened.again)
+            )
+    return removable, stays
+
+
+def remove(place: Path) -> None:
+    """Remove a directory that was handed out, and its note."""
+    remove_tree(place)
     _note(place).unlink(missing_ok=True)
 
 

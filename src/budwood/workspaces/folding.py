@@ -16,13 +16,13 @@ _MOST_PARENTS = 500
 
 
 def refs_by_run(repository: Repository) -> dict[str, dict[str, str]]:
-    """List the refs of each run that are not folded, with their commits."""
+    """List the refs of each run that are not folded, with their commits; those of its branches stay as they are."""
     said = repository.git.ask("for-each-ref", "--format=%(objecttype) %(objectname) %(refname)", ROOT)
     found: dict[str, dict[str, str]] = {}
     for line in said.splitlines():
         kind, commit, name = line.split(" ", 2)
         run, _, rest = name.removeprefix(ROOT).partition("/")
-        if kind == "commit" and rest and rest != _FOLDED:
+        if kind == "commit" and rest and rest != _FOLDED and "/" not in rest:
             found.setdefault(run, {})[name] = commit
     return found
 

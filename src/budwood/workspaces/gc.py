@@ -85,12 +85,12 @@ class Left(Struct, frozen=True, kw_only=True):
 
 def take_stock(folder: Path, repository: Repository) -> Stock:
     """List the directories of a pool and the refs of its repository."""
-    working = _working_directories()
+    working = working_directories()
     return Stock(
         places=tuple(_found(place, working) for place in places_in(folder)),
         rests=tuple(sorted(folder.glob(f"{_REMOVED}*"))),
         refs=tuple(
-            RunRefs(run=run, count=len(refs), bytes=_size(repository.common / ROOT / run))
+            RunRefs(run=run, count=len(refs), bytes=size_of(repository.common / ROOT / run))
             for run, refs in sorted(refs_by_run(repository).items())
         ),
     )
@@ -100,7 +100,9 @@ def plan_gc(stock: Stock, *, ended: Collection[str], force: bool = False) -> lis
     """List what may go. `ended` are the runs that are over; `force` includes what is kept nowhere else."""
     found = [_removable(place) for place in stock.places if place.why_it_stays(force=force) is None]
     found += [
-        Removable(what="rest of a removal", where=str(path), bytes=_size(path), how_to_get_back="it was removed before")
+        Removable(
+            what="rest of a removal", where=str(path), bytes=size_of(path), how_to_get_back="it was removed before"
+        )
         for path in stock.rests
     ]
     found += [
@@ -148,7 +150,7 @@ def _remove(place: Place, folder: Path, repository: Repository, *, force: bool) 
     with locked(folder):
         if not place.folder.exists():
             return None
-        why = _found(place, _working_directories()).why_it_stays(force=force)
+        why = _found(place, working_directories()).why_it_stays(force=force)
         if why is not None:
             return why
         rest = folder / f"{_REMOVED}{place.folder.name}"
@@ -165,7 +167,7 @@ def _found(place: Place, working: Collection[tuple[Path, str]]) -> FoundPlace:
     held, shut = place.held, place.shut
     return FoundPlace(
         path=place.tree,
-        bytes=_size(place.folder),
+        bytes=size_of(place.folder),
         holder=None if held is None else held.holder,
         shut=None if shut is None else shut.reason,
         is_kept=shut is None or shut.is_kept,
@@ -174,7 +176,7 @@ def _found(place: Place, working: Collection[tuple[Path, str]]) -> FoundPlace:
     )
 
 
-def _working_directories() -> list[tuple[Path, str]]:
+def working_directories() -> list[tuple[Path, str]]:
     """List where processes work, as far as we may know; nothing on systems that do not tell."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
@@ -185,7 +187,7 @@ def _working_directories() -> list[tuple[Path, str]]:
     return found
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
     """Add up what a directory takes on the disk."""
     total = 0
     for folder, _, files in os.walk(path):

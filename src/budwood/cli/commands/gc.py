@@ -1,65 +1,62 @@
-"""`budwood gc`: directories that nobody needs any more."""
+"""`budwood gc`: what lies around and nobody needs any more."""
 
 import click
-import msgspec
+from msgspec.structs import asdict
 
-from budwood.cli.looking import json_option, note, write_json
+from budwood.cli.looking import json_option, note, store_option, write_json
 from budwood.cli.tables import Column, write_table
-from budwood.project.clearing import Clearing
+from budwood.project.clearing import Clearing, ended_runs
 from budwood.project.place import find_project
 from budwood.project.words import size
-from budwood.review.garbage import Found
+from budwood.workspaces.gc import Left, Removable
 
 _COLUMNS = (
-    Column("WHAT"),
+    Column("WHAT", flexible=True),
     Column("SIZE", right=True),
     Column("WHERE", flexible=True),
-    Column("STAYS BECAUSE", flexible=True),
     Column("HOW TO GET IT BACK", flexible=True),
 )
+_STAYS = (Column("STAYS", flexible=True), Column("BECAUSE", flexible=True))
 
 
 @click.command("gc")
-@click.option("--apply", "really", is_flag=True, help="Remove them; otherwise they are only listed.")
+@click.option("--apply", "really", is_flag=True, help="Remove it; otherwise it is only listed.")
 @json_option
-def command(really: bool, as_json: bool) -> None:
-    """List directories of this project that could be removed, or remove them.
+@store_option
+def command(really: bool, as_json: bool, where: str | None) -> None:
+    """List what this project could do without, or remove it.
 
-    Only what is kept elsewhere: workspaces that no attempt holds, and directories of `budwood open` in which nobody has
-    worked. What stays is listed with the reason. Refs, and so everything that attempts left, are never removed.
+    Only what is kept elsewhere: workspaces that no attempt holds, directories of `budwood open` in which nobody has
+    worked, and the many refs of a run that is over, for one that has them all. What stays is listed with the reason.
 
     \b
     Example: budwood gc --apply
     """
     project = find_project()
-    clearing = Clearing(project, project.resolve(flags={}))
-    found = [_removed(clearing, each) if really and not each.stays else each for each in clearing.look()]
-    going = [each for each in found if not each.stays]
+    resolved = project.resolve(flags={"store": where})
+    ended: list[str] = []
+    if project.has_store(resolved):
+        with project.open_store(resolved, create=False) as store:
+            ended = ended_runs(store)
+    going, stays = Clearing(project, resolved, ended=ended).clear(really=really)
     if as_json:
-        write_json({"applied": really, "directories": [_shape(each) for each in found]})
-        return
-    if found:
-        write_table(_COLUMNS, [[each.what, size(each.bytes), each.where, each.stays, each.back] for each in found])
-    noun = "directory" if len(going) == 1 else "directories"
-    total = f"{len(going)} {noun}, {size(sum(each.bytes for each in going))}"
-    if really:
-        note(f"removed {total}")
-    elif going:
-        note(f"could be removed: {total}\n\nhint: budwood gc --apply removes them")
+        shapes = {"removable": [asdict(each) for each in going], "left": [asdict(each) for each in stays]}
+        write_json({"applied": really, **shapes})
     else:
+        _tell(going, stays, really=really)
+
+
+def _tell(going: list[Removable], stays: list[Left], *, really: bool) -> None:
+    if going:
+        write_table(_COLUMNS, [[each.what, size(each.bytes), each.where, each.how_to_get_back] for each in going])
+    if stays:
+        if going:
+            click.echo()
+        write_table(_STAYS, [[each.where, each.why] for each in stays])
+    total = size(sum(each.bytes for each in going))
+    if not going:
         note("nothing to remove")
-
-
-def _removed(clearing: Clearing, found: Found) -> Found:
-    why = clearing.remove(found)
-    return msgspec.structs.replace(found, stays=why) if why else found
-
-
-def _shape(found: Found) -> dict[str, object]:
-    return {
-        "what": found.what,
-        "where": str(found.where),
-        "bytes": found.bytes,
-        "stays": found.stays or None,
-        "back": found.back or None,
-    }
+    elif really:
+        note(f"removed: {total}")
+    else:
+        note(f"\nhint: budwood gc --apply removes it: {total}")

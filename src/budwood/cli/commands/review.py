@@ -89,7 +89,7 @@ def _walk(asked: Asked, desk: Desk, waiting: list[Undecided]) -> int:
         candidate = desk.find(f"{each.task}.{each.attempt}")
         files = f"{counted(each.files, 'file')}, +{each.lines_added} -{each.lines_removed}"
         cost = f", {money(each.cost_usd)}" if each.cost_usd else ""
-        title = f"{place}/{len(waiting)}  {each.task}  attempt {each.attempt} {each.outcome.value}: {files}{cost}"
+        title = f"{place}/{len(waiting)} {each.task}: attempt {each.attempt} {each.outcome.value}, {files}{cost}"
         click.echo(bold(one_line(title)))
         write_difference(desk.git, candidate.left.base, candidate.left.candidate)
         match _ask():
