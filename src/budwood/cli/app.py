@@ -16,7 +16,7 @@ from budwood.errors import BudwoodError
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("init", "run", "plan", "demo"),
-    "Look": ("ls", "status", "watch", "show", "story", "why", "logs", "export"),
+    "Look": ("ls", "status", "watch", "show", "story", "why", "logs", "cost", "export"),
     "Decide": ("retry",),
     "Stop and resume": ("pause", "resume", "cancel"),
     "Care": ("store", "config", "doctor", "completion"),
