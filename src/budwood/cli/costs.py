@@ -65,6 +65,8 @@ def _told(total: Cost) -> str:
 def estimate_line(estimate: Estimate, *, budget_usd: float | None) -> str:
     """Say what a run will probably cost, and what that rests on."""
     budget = "no budget" if budget_usd is None else f"the budget is {money(budget_usd)}"
+    if budget_usd is not None and estimate.unknown:
+        budget += ", of which an attempt that nobody knows the cost of reserves nothing"
     if not estimate.tasks:
         return f"estimate: unknown, because its tasks are; {budget}"
     tasks, unknown = counted(estimate.tasks, "task"), estimate.unknown

@@ -248,7 +248,7 @@ def _tell_costs(state: RunState, store: Store) -> None:
     from budwood.cli.costs import cost_lines
     from budwood.project.costs import attempt_costs
 
-    attempts = list(attempt_costs(store.read(state.id)))
+    attempts = attempt_costs(store.read(state.id))
     if attempts:
         room = terminal_width() if sys.stderr.isatty() else None
         write_err((*cost_lines(attempts, room=room, most=_SHOWN_COSTS), ""))

@@ -118,7 +118,8 @@ def _groups(plan: Plan, settings: RunSettings) -> Iterator[str]:
 
 
 def _unreserved(plan: Plan, settings: RunSettings) -> Iterator[str]:
-    if settings.budget_usd is not None and not any(task.reserve_usd for task in plan.tasks):
+    # Attempts of agents reserve what earlier ones have cost.
+    if settings.budget_usd is not None and not any(task.reserve_usd or task.agent for task in plan.tasks):
         yield "budget_usd is set and no task reserves money: an attempt that does not report its cost counts as $0"
     if settings.budget_tokens is not None and not any(task.reserve_tokens for task in plan.tasks):
         yield "budget_tokens is set and no task reserves tokens: an attempt that does not report its use counts as 0"

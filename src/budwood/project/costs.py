@@ -62,9 +62,17 @@ Key = Callable[[AttemptCost], tuple[str, ...]]
 """By what attempts are put together."""
 
 
-def attempt_costs(events: Iterable[Recorded]) -> Iterator[AttemptCost]:
-    """Give the attempts that have ended, as they ended."""
-    settings, specs = RunSettings(), dict[str, TaskSpec]()
+def attempt_costs(events: Iterable[Recorded]) -> list[AttemptCost]:
+    """List the attempts that have ended, in task order."""
+    specs = dict[str, TaskSpec]()
+    found = list(_as_they_ended(events, specs))
+    order = {task: number for number, task in enumerate(specs)}
+    return sorted(found, key=lambda one: order[str(one.task)])
+
+
+def _as_they_ended(events: Iterable[Recorded], specs: dict[str, TaskSpec]) -> Iterator[AttemptCost]:
+    """Give attempts as they ended; fills in the tasks as they were when they came first, and their newest form."""
+    settings = RunSettings()
     queued: dict[str, tuple[str, TaskSpec, float]] = {}
     for recorded in events:
         match recorded.event:

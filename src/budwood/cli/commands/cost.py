@@ -12,7 +12,7 @@ from budwood.cli.text import is_terminal
 from budwood.project.costs import AttemptCost, Key, add_up, attempt_costs, by_agent, by_lane, by_task, grouped
 from budwood.project.find import find_run
 
-_TASKS: tuple[tuple[str, tuple[str, ...], Key], ...] = (
+_TABLES: tuple[tuple[str, tuple[str, ...], Key], ...] = (
     ("tasks", ("task", "lane", "agent", "model"), by_task),
     ("lanes", ("lane",), by_lane),
     ("agents", ("agent", "model"), by_agent),
@@ -33,7 +33,7 @@ def command(run: str, as_json: bool, where: str | None) -> None:
     """
     with looking(where) as (_, store):
         row = find_run(store, run)
-        attempts = list(attempt_costs(store.read(row.id)))
+        attempts = attempt_costs(store.read(row.id))
     if as_json:
         write_json({"run": row.name, **_shape(attempts)})
     elif not attempts:
@@ -46,9 +46,9 @@ def command(run: str, as_json: bool, where: str | None) -> None:
 def _shape(attempts: list[AttemptCost]) -> Shape:
     shape: Shape = {
         name: [
-            {**dict(zip(words, key, strict=True)), **msgspec.to_builtins(cost)}
+            {**{word: name or None for word, name in zip(words, key, strict=True)}, **msgspec.to_builtins(cost)}
             for key, cost in grouped(attempts, by).items()
         ]
-        for name, words, by in _TASKS
+        for name, words, by in _TABLES
     }
     return {**shape, "all": msgspec.to_builtins(add_up(one.cost for one in attempts))}
