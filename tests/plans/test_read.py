@@ -243,7 +243,7 @@ def test_a_missing_file_and_another_kind_of_file_are_refused(tmp_path: Path) -> 
     with pytest.raises(PlanError) as caught:
         read_plan(tmp_path / "nigth.toml")
     assert caught.value.hint == "did you mean 'night.toml'?"
-    with pytest.raises(PlanError, match=r"neither \.toml nor \.json"):
+    with pytest.raises(PlanError, match=r"neither \.toml, \.json nor \.md"):
         read_plan(tmp_path / "night.yaml")
     with pytest.raises(PlanError, match="is a directory"):
         read_plan(tmp_path)

@@ -45,7 +45,7 @@ def cost_lines(attempts: Sequence[AttemptCost], *, room: int | None, most: int |
 
 
 def _rows(sums: dict[tuple[str, ...], Cost]) -> list[list[object]]:
-    return [[*(name or "-" if len(key) == 1 else name for name in key), *_figures(cost)] for key, cost in sums.items()]
+    return [[key[0] or "-", *key[1:], *_figures(cost)] for key, cost in sums.items()]
 
 
 def _figures(cost: Cost) -> list[object]:

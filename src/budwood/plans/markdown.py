@@ -105,7 +105,7 @@ def _headings(page: _Page, *tags: str) -> Iterator[tuple[Token, str]]:
 
 def _sections(page: _Page) -> Iterator[_Part]:
     headings = [(token, _line(token), text) for token, text in _headings(page, "h1", "h2")]
-    ends = [line for _, line, _ in headings[1:]] + [len(page.lines)]
+    ends = [*(line for _, line, _ in headings), len(page.lines)][1:]
     for (token, line, text), end in zip(headings, ends, strict=True):
         if token.tag == "h2":
             title, is_done = _title(text)
