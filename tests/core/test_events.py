@@ -10,9 +10,11 @@ from budwood._core.model import (
     AttemptError,
     AttemptPhase,
     LaneSpec,
+    Left,
     Measure,
     RunSettings,
     TaskSpec,
+    Told,
     Usage,
 )
 from budwood.errors import UnknownEvent
@@ -29,7 +31,7 @@ EVENTS: list[e.Event] = [
     e.DriverStopped(reason="asked to stop"),
     e.DriverSeen(),
     e.RunAccounted(done=1, failed=2, skipped=3, cancelled=4, adopted=5, requeued=6, not_started=7, planned=28),
-    e.AttemptQueued(task=7, attempt=2, slot=1, retry=1, gpus=("0", "1")),
+    e.AttemptQueued(task=7, attempt=2, slot=1, retry=1, gpus=("0", "1"), agent="claude"),
     e.AttemptStarted(task="a", attempt=1, pid=77, began_at_ms=5),
     e.AttemptAdopted(task="a", attempt=1),
     e.AttemptEnded(
@@ -46,9 +48,20 @@ EVENTS: list[e.Event] = [
         measure=Measure(wall_s=1.0, survivors=("7 x",)),
         result=msgspec.Raw(b'{"score":[1.5]}'),
     ),
+    e.AttemptEnded(
+        task="a",
+        attempt=2,
+        phase=AttemptPhase.FAILED,
+        left=Left(base="b", tree="t", candidate="c", commit="k", ref="refs/x", files=2, not_kept=("big",)),
+        told=Told(agent="claude", outcome="limit", model="haiku", session="s", spent=(1, 2, 3), list_usd=0.5),
+        until_ms=9,
+        check_said="1 failed",
+    ),
     e.TasksSkipped(tasks=("b", 3), because=0),
     e.TasksCancelled(tasks=("b",), whole_run=True),
     e.TasksRetried(tasks=("b", 4)),
+    e.TaskReviewed(task="b", attempt=2, decision="rejected", text="too much"),
+    e.TaskRevised(task=4, attempt=1, text="smaller, please"),
     e.RunPaused(kind="budget", reason="spent"),
     e.RunWaiting(reason="back-off", until_ms=9),
     e.RunResumed(),
@@ -68,6 +81,8 @@ ABOUT: dict[str, tuple[object, ...]] = {
     "tasks_skipped": ("b", 3, 0),
     "tasks_cancelled": ("b",),
     "tasks_retried": ("b", 4),
+    "task_reviewed": ("b",),
+    "task_revised": (4,),
     "external": (0,),
 }
 each_kind = pytest.mark.parametrize("event", EVENTS, ids=[e.kind_of(event) for event in EVENTS])

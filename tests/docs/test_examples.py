@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ def budwood(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "budwood.toml").touch()
+    shutil.copytree(ROOT / "examples/prompts", tmp_path / "prompts")
     return tmp_path
 
 

@@ -50,10 +50,14 @@ def test_every_key_of_a_plan_has_an_entry_that_agrees_with_the_table(table: str,
 
 
 @pytest.mark.parametrize("key", TASK_KEYS.values(), ids=lambda key: key.name)
-def test_the_example_of_every_task_key_is_read(key: PlanKey) -> None:
+def test_the_example_of_every_task_key_is_read(key: PlanKey, tmp_path: Path) -> None:
+    if key.name == "prompt_file":
+        file = tmp_path / tomllib.loads(f"x = {key.example}")["x"]
+        file.parent.mkdir()
+        file.write_text("Write the form.")
     head = "" if key.name == "id" else "id = 1\n"
     head += 'function = "m:f"\n' if key.name in ("args", "kwargs") else ""
-    parse_plan(f"[[task]]\n{head}{key.name} = {key.example}\n".encode(), path="example")
+    parse_plan(f"[[task]]\n{head}{key.name} = {key.example}\n".encode(), path="example", folder=tmp_path)
 
 
 def test_no_heading_names_a_key_that_is_none() -> None:

@@ -18,8 +18,9 @@ from tests.support.told import ended
 
 from budwood import errors
 from budwood._core.events import KINDS, AttemptQueued, Event, Recorded, as_json
-from budwood._core.judge import ENVIRONMENT, SETUP
+from budwood._core.judge import LIMIT, OUTSIDE, SETUP
 from budwood._core.replay import fold_rows
+from budwood.engine.workshop.reading import TYPES
 from budwood.errors import BudwoodError
 from budwood.stores import open_store
 from budwood.stores.parts import encoded, parts_of
@@ -92,8 +93,13 @@ def test_every_type_of_an_attempts_error_is_explained() -> None:
         "memory",
         "cancelled",
         "abandoned",
+        "check",
+        "unchanged",
+        "conflict",
+        LIMIT,
+        *OUTSIDE,
         *SETUP,
-        *ENVIRONMENT,
+        *TYPES.values(),
     }
     _, _, table = ERRORS.partition("## Errors of attempts")
     told = {

@@ -36,7 +36,7 @@ MEANT: dict[str, object] = {
 
 
 def read(raw: object) -> Plan:
-    return parse_plan(json.dumps(raw).encode(), path="tasks.json", json=True)
+    return parse_plan(json.dumps(raw).encode(), path="tasks.json", notation="json")
 
 
 def refusal(raw: object) -> PlanError:

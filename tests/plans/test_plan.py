@@ -1,5 +1,7 @@
 """Defaults for all tasks, and tasks that could never start."""
 
+from pathlib import Path
+
 import pytest
 
 from budwood._core.model import RunSettings, TaskSpec
@@ -9,6 +11,10 @@ from budwood.plans.entries import LaneEntry, TaskEntry
 from budwood.settings import KEYS, Key, Scope, env_layer, resolve
 
 OTHER: dict[str, object] = {
+    "agent": ["claude"],
+    "model": "haiku",
+    "check": "true",
+    "allow_unchanged": True,
     "timeout": 9,
     "retries": 9,
     "env": {"A": "9"},
@@ -88,15 +94,24 @@ def test_the_tables_name_exactly_the_keys_that_are_read() -> None:
     assert set(LANE_KEYS) == set(LaneEntry.__struct_fields__)
 
 
-BESIDE = {"function": "", "args": 'function = "pack:work"', "kwargs": 'function = "pack:work"'}
+BESIDE = {
+    "function": "",
+    "args": 'function = "pack:work"',
+    "kwargs": 'function = "pack:work"',
+    "agent": 'prompt = "Do it."',
+    "prompt_file": "",
+}
 
 
 @pytest.mark.parametrize("key", [TASK_KEYS[name] for name in TASK_KEYS if name not in ("id", "run")], ids=str)
-def test_each_key_that_a_task_says_by_itself_reaches_its_spec(key: PlanKey) -> None:
+def test_each_key_that_a_task_says_by_itself_reaches_its_spec(key: PlanKey, tmp_path: Path) -> None:
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts/form.md").write_text("Write the form.")
     base = '[[task]]\nid = "a"\n' + BESIDE.get(key.name, 'run = "true"') + "\n"
     plain, said = (
-        parse_plan(text.encode(), path="night.toml").tasks[0] for text in (base, f"{base}{key.name} = {key.example}")
+        parse_plan(text.encode(), path="night.toml", folder=tmp_path).tasks[0]
+        for text in (base, f"{base}{key.name} = {key.example}")
     )
     different = [name for name in said.__struct_fields__ if getattr(said, name) != getattr(plain, name)]
     assert len(different) == 1
-    assert different[0].startswith(key.name)
+    assert different[0].startswith(key.name.removesuffix("_file"))

@@ -8,6 +8,7 @@ import pytest
 from budwood._core.model import LaneSpec, TaskSpec
 from budwood.errors import PlanError
 from budwood.plans import Plan, parse_plan, read_plan
+from budwood.plans.read import Notation
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TASK = '[[task]]\nid = "a"\n'
@@ -17,10 +18,10 @@ def toml(text: str | bytes) -> Plan:
     return parse_plan(text.encode() if isinstance(text, str) else text, path="night.toml")
 
 
-def refusal(text: str | bytes, *, json: bool = False) -> PlanError:
+def refusal(text: str | bytes, *, notation: Notation = "toml") -> PlanError:
     raw = text.encode() if isinstance(text, str) else text
     with pytest.raises(PlanError) as caught:
-        parse_plan(raw, path="night.json" if json else "night.toml", json=json)
+        parse_plan(raw, path=f"night.{notation}", notation=notation)
     return caught.value
 
 
@@ -81,13 +82,13 @@ def test_every_key_of_a_task_is_read() -> None:
 def test_the_same_plan_in_json_is_the_same_plan() -> None:
     text = '[run]\nslots = 2\n[[lane]]\nid = 1\n[[task]]\nid = "a"\nrun = "x"\nlane = 1\ntimeout = "5m"\n'
     raw = {"run": {"slots": 2}, "lane": [{"id": 1}], "task": [{"id": "a", "run": "x", "lane": 1, "timeout": "5m"}]}
-    given = parse_plan(json.dumps(raw).encode(), path="night.toml", json=True)
+    given = parse_plan(json.dumps(raw).encode(), path="night.toml", notation="json")
     assert given == toml(text)
 
 
 def test_a_byte_order_mark_and_crlf_are_fine() -> None:
     assert toml(b'\xef\xbb\xbf[[task]]\r\nid = "a"\r\n').tasks[0].id == "a"
-    assert parse_plan(b'\xef\xbb\xbf{"task": [{"id": 1}]}\r\n', path="x", json=True).tasks[0].id == 1
+    assert parse_plan(b'\xef\xbb\xbf{"task": [{"id": 1}]}\r\n', path="x", notation="json").tasks[0].id == 1
 
 
 def test_ids_beyond_ascii_are_kept() -> None:
@@ -233,7 +234,7 @@ def test_what_is_no_toml_is_refused_with_its_place(text: str | bytes, start: str
     ],
 )
 def test_what_is_wrong_in_json_is_refused_as_in_toml(text: str | bytes, start: str) -> None:
-    assert refusal(text, json=True).message.startswith(start)
+    assert refusal(text, notation="json").message.startswith(start)
 
 
 def test_a_missing_file_and_another_kind_of_file_are_refused(tmp_path: Path) -> None:
@@ -242,7 +243,7 @@ def test_a_missing_file_and_another_kind_of_file_are_refused(tmp_path: Path) -> 
     with pytest.raises(PlanError) as caught:
         read_plan(tmp_path / "nigth.toml")
     assert caught.value.hint == "did you mean 'night.toml'?"
-    with pytest.raises(PlanError, match=r"neither \.toml nor \.json"):
+    with pytest.raises(PlanError, match=r"neither \.toml, \.json nor \.md"):
         read_plan(tmp_path / "night.yaml")
     with pytest.raises(PlanError, match="is a directory"):
         read_plan(tmp_path)
@@ -261,8 +262,8 @@ def test_a_missing_file_and_another_kind_of_file_are_refused(tmp_path: Path) -> 
     ],
 )
 def test_a_key_that_is_there_twice_is_refused(text: str) -> None:
-    assert "is there twice in one object: " in refusal(text, json=True).message
-    assert refusal('{"task": [{"id": "a", "id": "b"}]}', json=True).message == (
+    assert "is there twice in one object: " in refusal(text, notation="json").message
+    assert refusal('{"task": [{"id": "a", "id": "b"}]}', notation="json").message == (
         "night.json: the key 'id' is there twice in one object: 'a' and 'b'"
     )
 
@@ -271,9 +272,9 @@ def test_large_json_is_not_read_a_second_time_for_that() -> None:
     from budwood.plans.twins import MOST_BYTES
 
     text = '{"task": [{"id": "a", "run": "x", "id": "b"}]}' + " " * MOST_BYTES
-    assert [task.id for task in parse_plan(text.encode(), path="night.json", json=True).tasks] == ["b"]
+    assert [task.id for task in parse_plan(text.encode(), path="night.json", notation="json").tasks] == ["b"]
 
 
 def test_huge_numbers_are_no_reason_to_read_it_otherwise() -> None:
     digits = "9" * 5000
-    assert "is there twice" not in refusal('{"task": [{"id": ' + digits + "}]}", json=True).message
+    assert "is there twice" not in refusal('{"task": [{"id": ' + digits + "}]}", notation="json").message

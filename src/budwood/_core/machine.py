@@ -12,8 +12,9 @@ from budwood._core.candidates import rest_account, reviewed, revised, take_in
 from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.events import Event, Recorded
 from budwood._core.join import add_tasks
-from budwood._core.model import ENDED_TASK, PLAN, AttemptPhase, RunPhase, TaskPhase, TaskSpec
+from budwood._core.model import ENDED_TASK, PLAN, AttemptPhase, RunPhase, TaskPhase
 from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, illegal
+from budwood._core.reserve import reserve_of
 from budwood._core.revise import revise_plan
 from budwood._core.schedule import given_up, released, unpark_all
 from budwood._core.state import AttemptState, Ended, Queue, RunState, TaskState
@@ -174,6 +175,7 @@ def _attempt_queued(state: RunState, event: e.AttemptQueued, at_ms: int, command
         queued_at_ms=at_ms,
         gpus=event.gpus,
         agent=event.agent,
+        reserved_usd=reserve_of(state.settings, task.spec),
     )
     state.open[task.number] = task
     state.touched.attempts.add(task.number)
@@ -192,7 +194,7 @@ def _hold(state: RunState, task: TaskState, *, sign: int) -> None:
     if spec.group is not None:
         held.groups[spec.group] = held.groups.get(spec.group, 0) + sign
     held.cpus += sign * spec.cpus
-    spending.reserved_usd += sign * spec.reserve_usd
+    spending.reserved_usd += sign * task.attempt.reserved_usd
     spending.reserved_tokens += sign * spec.reserve_tokens
     if task.attempt.gpus:
         (held.gpus.update if sign > 0 else held.gpus.difference_update)(task.attempt.gpus)
@@ -230,7 +232,7 @@ def _attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands:
     state.touched.ended.append(Ended(task.number, attempt, event, state.number + 1, at_ms))
     _hold(state, task, sign=-1)
     released(state, attempt.spec)
-    _settle(state, task, event, reserved=attempt.spec)
+    _settle(state, task, event, reserved=attempt)
     del state.open[task.number]
     task.attempt, task.ended = None, event.phase
     rest_account(state, attempt.agent, event, commands)
@@ -245,10 +247,10 @@ def _attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands:
         _judge_task(state, task, event, commands=commands, at_ms=at_ms)
 
 
-def _settle(state: RunState, task: TaskState, event: e.AttemptEnded, *, reserved: TaskSpec) -> None:
+def _settle(state: RunState, task: TaskState, event: e.AttemptEnded, *, reserved: AttemptState) -> None:
     """Book what the attempt says it cost, or its reservation where it does not say."""
-    cost = reserved.reserve_usd if event.usage.cost_usd is None else event.usage.cost_usd
-    tokens = reserved.reserve_tokens if event.usage.tokens is None else event.usage.tokens
+    cost = reserved.reserved_usd if event.usage.cost_usd is None else event.usage.cost_usd
+    tokens = reserved.spec.reserve_tokens if event.usage.tokens is None else event.usage.tokens
     state.spending.cost_usd += cost
     state.spending.tokens += tokens
     task.cost_usd += cost

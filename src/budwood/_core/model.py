@@ -136,6 +136,8 @@ class AgentTerms(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     """Whether what it says that it cost is a list price, not money."""
     config: dict[str, object] = {}
     """What its adapter is made with."""
+    expected_usd: dict[str, float] = {}
+    """By model, what an attempt will probably cost; "" is the model that the agent takes by itself."""
 
 
 class RunSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 
 from budwood._core.events import AttemptQueued
 from budwood._core.model import RunPhase, TaskPhase, TaskSpec
+from budwood._core.reserve import reserve_of
 from budwood._core.state import Rank, RunState, TaskState
 
 _MACHINE = "machine"
@@ -134,7 +135,7 @@ def has_budget(state: RunState, task: TaskState) -> bool:
     limits, spent = state.settings, state.spending
     return (
         (limits.max_attempts is None or spent.attempts < limits.max_attempts)
-        and _fits(spent.cost_usd + spent.reserved_usd, task.spec.reserve_usd, limits.budget_usd)
+        and _fits(spent.cost_usd + spent.reserved_usd, reserve_of(limits, task.spec), limits.budget_usd)
         and _fits(spent.tokens + spent.reserved_tokens, task.spec.reserve_tokens, limits.budget_tokens)
     )
 

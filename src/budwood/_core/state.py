@@ -41,6 +41,7 @@ class AttemptState:
     queued_at_ms: int
     gpus: tuple[str, ...] = ()
     agent: str = ""
+    reserved_usd: float = 0.0
     started_at_ms: int | None = None
     pid: int | None = None
 

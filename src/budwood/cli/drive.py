@@ -20,6 +20,7 @@ from budwood._core.state import RunState
 from budwood.cli.garbage import hold_off, settle
 from budwood.cli.looking import note
 from budwood.cli.signals import signals_to
+from budwood.cli.tables import terminal_width
 from budwood.cli.verdict import headline, verdict_lines
 from budwood.cli.view import Feed, Summary, View, choose_view
 from budwood.engine import Driver, Exit, Listener, Opening, Verdict
@@ -34,6 +35,8 @@ from budwood.strategies import Strategy
 _EVERY_S = 0.125
 """News are fetched and drawn at most so often."""
 _LEAVE_WITHIN_S = 10.0
+_SHOWN_COSTS = 30
+"""Rows of the table of costs at the end; `budwood cost` shows all."""
 _SWITCH_S = 0.0005
 """The driver waits at most so long for the interpreter while the view draws."""
 
@@ -234,11 +237,25 @@ def _once(ready: Callable[[], None] | None) -> Listener | None:
 def tell(verdict: Verdict, state: RunState, store: Store, *, quiet: bool = False, hint: str = "") -> None:
     """Write the verdict; who wants quiet hears only that something is wrong, in one line."""
     if not quiet:
+        if state.settings.agents:
+            _tell_costs(state, store)
         write_err(verdict_lines(verdict, state, store, hint=hint))
     elif verdict.exit_code:
         write_err([headline(verdict)])
 
 
+def _tell_costs(state: RunState, store: Store) -> None:
+    from budwood.cli.costs import cost_lines
+    from budwood.project.costs import attempt_costs
+
+    attempts = attempt_costs(store.read(state.id))
+    if attempts:
+        room = terminal_width() if sys.stderr.isatty() else None
+        write_err((*cost_lines(attempts, room=room, most=_SHOWN_COSTS), ""))
+
+
 def write_err(lines: Iterable[str]) -> None:
-    """Write lines to standard error."""
-    note("\n".join(lines))
+    """Write lines to standard error, if there are any."""
+    text = "\n".join(lines)
+    if text:
+        note(text)

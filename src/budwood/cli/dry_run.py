@@ -11,13 +11,16 @@ from budwood._core.events import Recorded
 from budwood._core.graph import batches
 from budwood._core.ids import free_name
 from budwood._core.machine import handle
-from budwood._core.model import ENDED_RUN, PLAN, RunPhase, TaskPhase
+from budwood._core.model import ENDED_RUN, ENDED_TASK, PLAN, RunPhase, TaskPhase
 from budwood._core.replay import fold
+from budwood._core.reserve import reserve_of
 from budwood._core.state import RunState
+from budwood.cli.costs import estimate_line
 from budwood.cli.text import one_line
 from budwood.cli.view.lines import revised_line
 from budwood.engine.opening import changed_settings, revision
 from budwood.errors import UsageError
+from budwood.project.expecting import Expectations, expectations
 from budwood.project.find import newest_of
 from budwood.project.planned import Planned
 from budwood.project.words import counted, money, some
@@ -28,27 +31,32 @@ _SHOWN_TASKS = 8
 
 def show_dry_run(planned: Planned, *, again: bool) -> None:
     """Write to standard output what `run` would do."""
-    name, state = _earlier(planned, again=again)
+    name, state, found = _earlier(planned, again=again)
+    planned = planned.expecting(found)
     for line in _batches(planned) if planned.strategy_name == PLAN else _asked(planned):
         click.echo(line)
-    for line in _money(planned):
+    for line in _money(planned, found, state):
         click.echo(line)
     for line in _outlook(planned, name, state):
         click.echo(line)
     click.echo("nothing was started or written")
 
 
-def _earlier(planned: Planned, *, again: bool) -> tuple[str, RunState | None]:
-    """Return what the run would be called, and what this file's newest one has come to; None if one would begin."""
+def _earlier(planned: Planned, *, again: bool) -> tuple[str, RunState | None, Expectations]:
+    """Return what the run would be called, what this file's newest one has come to, and what attempts cost before.
+
+    None if a run would begin.
+    """
     try:
         store = planned.project.open_store(planned.resolved, create=False)
     except UsageError:
-        return planned.name, None  # no store yet
+        return planned.name, None, {}  # no store yet
     with store:
+        found = expectations(store, planned.settings.agents)
         row = None if again else newest_of(store, planned.source)
         if row is None:
-            return free_name(planned.name, (run.name for run in store.runs())), None
-        return row.name, None if row.last_event == 0 else fold(store.read(row.id))
+            return free_name(planned.name, (run.name for run in store.runs())), None, found
+        return row.name, None if row.last_event == 0 else fold(store.read(row.id)), found
 
 
 def _asked(planned: Planned) -> Iterator[str]:
@@ -74,10 +82,14 @@ def _size(planned: Planned) -> str:
     return f"{tasks} in {len(grouped)} batch{'' if len(grouped) == 1 else 'es'}, at most {widest} at once, {slots}"
 
 
-def _money(planned: Planned) -> Iterator[str]:
+def _money(planned: Planned, found: Expectations, state: RunState | None) -> Iterator[str]:
     tasks, limits = planned.plan.tasks, planned.settings
-    usd = sum(task.reserve_usd for task in tasks)
-    most = sum(task.reserve_usd * (1 + task.retries) for task in tasks)
+    left = None if state is None else {str(t.spec.id) for t in state.tasks if t.phase not in ENDED_TASK}
+    outlook = planned.estimate(found, left=left)
+    if outlook.is_paid:
+        yield estimate_line(outlook, budget_usd=limits.budget_usd)
+    usd = sum(reserve_of(limits, task) for task in tasks)
+    most = sum(reserve_of(limits, task) * (1 + task.retries) for task in tasks)
     if usd:
         budget = "no budget" if limits.budget_usd is None else f"of a budget of {money(limits.budget_usd)}"
         yield f"reserves {money(usd)}, with every retry {money(most)}, {budget}"
@@ -102,7 +114,7 @@ def _outlook(planned: Planned, name: str, state: RunState | None) -> Iterator[st
     if revised is not None:
         yield revised_line(revised)
         handle(state, Recorded(state.number + 1, state.at_ms, revised))
-    changed = changed_settings(state.settings, planned.settings)
+    changed = changed_settings(state.settings, planned.settings_of(state))
     if changed:
         yield f"settings would change: {', '.join(changed)}"
     yield _goes_on(state)

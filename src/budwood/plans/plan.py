@@ -25,9 +25,11 @@ class Plan:
     run: Mapping[str, object] = field(default_factory=dict)
     path: str = "the plan"
     format: str = "budwood"
-    """Or "yokeflow": then lanes are epics."""
+    """Or "yokeflow": then lanes are epics; or "markdown"."""
     explicit: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """By task number, keys set to what is the default anyway, so that a default of [run] does not replace them."""
+    left_out: tuple[str, ...] = ()
+    """What of the file is in no task, in words."""
 
     @property
     def layer(self) -> Layer:

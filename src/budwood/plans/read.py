@@ -1,9 +1,10 @@
-"""Plan files: TOML or JSON in, a Plan out, or an error that says where and what.
+"""Plan files: TOML, JSON or Markdown in, a Plan out, or an error that says where and what.
 
-Knows both notations and others' formats. Must not know the graph, settings' other layers or the machine.
+Knows these notations and others' formats. Must not know the graph, settings' other layers or the machine.
 """
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -18,28 +19,38 @@ from budwood.plans.twins import refuse_twins
 from budwood.settings import plan_layer
 from budwood.settings.files import decoded, parse_toml, read_bytes
 
+Notation = Literal["toml", "json", "markdown"]
+NOTATIONS: dict[str, Notation] = {".toml": "toml", ".json": "json", ".md": "markdown", ".markdown": "markdown"}
+"""By suffix."""
 _BOM = b"\xef\xbb\xbf"
 _JSON = msgspec.json.Decoder(PlanFile)
 
 
 def read_plan(path: Path) -> Plan:
-    """Read a plan file; its suffix says whether it is TOML or JSON. Whatever is wrong raises PlanError."""
-    suffix = path.suffix.casefold()
-    if suffix not in (".toml", ".json"):
-        read_bytes(path, error=PlanError)
-        raise PlanError(
-            f"{path} is neither .toml nor .json", hint="a plan is TOML or JSON; rename the file after what it is"
-        )
+    """Read a plan file; its suffix says what it is written in. Whatever is wrong raises PlanError."""
+    notation = NOTATIONS.get(path.suffix.casefold())
     raw = read_bytes(path, error=PlanError)
-    return parse_plan(raw, path=str(path), json=suffix == ".json", folder=path.parent)
+    if notation is None:
+        raise PlanError(
+            f"{path} is neither .toml, .json nor .md",
+            hint="a plan is TOML, JSON or a list of tasks in Markdown; rename the file after what it is",
+        )
+    return parse_plan(raw, path=str(path), notation=notation, folder=path.parent)
 
 
-def parse_plan(raw: bytes, *, path: str, json: bool = False, folder: Path | None = None) -> Plan:
+def parse_plan(raw: bytes, *, path: str, notation: Notation = "toml", folder: Path | None = None) -> Plan:
     """Read a plan from bytes; `path` is what errors call it, `folder` is where files that it names are."""
-    if json:
-        file, form = _from_json(raw.removeprefix(_BOM), path=path)
-    else:
-        file, form = _checked(parse_toml(raw, path=path, error=PlanError), path=path), "budwood"
+    left_out: tuple[str, ...] = ()
+    match notation:
+        case "json":
+            file, form = _from_json(raw.removeprefix(_BOM), path=path)
+        case "markdown":
+            from budwood.plans.markdown import read_markdown  # most plans do without what this loads
+
+            file, left_out = read_markdown(raw, path=path)
+            form = "markdown"
+        case "toml":
+            file, form = _checked(parse_toml(raw, path=path, error=PlanError), path=path), "budwood"
     _refuse_tasks(file, path=path)
     plan_layer(file.run, path=path)
     entries = [_with_prompt(entry, folder, path=path) for entry in file.task]
@@ -50,6 +61,7 @@ def parse_plan(raw: bytes, *, path: str, json: bool = False, folder: Path | None
         path=path,
         format=form,
         explicit=explicit_zeroes(file.task),
+        left_out=left_out,
     )
 
 

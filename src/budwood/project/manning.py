@@ -93,7 +93,7 @@ def _manned(task: TaskSpec, number: int, plan: Plan, agents: AgentSettings, reso
 
 
 def _default(resolved: Resolved) -> tuple[str, ...]:
-    return msgspec.convert(resolved.value("agent"), tuple[str, ...])
+    return msgspec.convert(resolved.value("agent") or (), tuple[str, ...])
 
 
 def _terms(name: str, agents: AgentSettings, project: Project) -> AgentTerms:

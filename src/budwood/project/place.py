@@ -8,7 +8,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -227,6 +227,13 @@ def this_machine() -> s.Machine:
     return s.Machine(
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, gpus=_gpus()
     )
+
+
+def this_machine_now() -> s.Machine:
+    """Count what this machine lets us use, and look how much of its memory is free."""
+    import psutil  # a run without agents starts sooner without it
+
+    return replace(this_machine(), memory_bytes=psutil.virtual_memory().available)
 
 
 def _gpus() -> tuple[str, ...]:

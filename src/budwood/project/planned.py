@@ -4,7 +4,7 @@ Knows plans, settings and the project. Must not write anything.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,9 +21,16 @@ from budwood.engine import Opening
 from budwood.engine.opening import begin_run, go_on, revision
 from budwood.errors import UsageError
 from budwood.plans import Plan, read_plan, refuse_impossible, task_defaults, warnings, with_defaults
+from budwood.project.expecting import (
+    Estimate,
+    Expectations,
+    estimate,
+    estimate_unknown,
+    with_expectations,
+)
 from budwood.project.find import find_run
 from budwood.project.manning import man, refuse_missing
-from budwood.project.place import Project, find_project, this_machine
+from budwood.project.place import Project, find_project, this_machine, this_machine_now
 from budwood.project.strategy import make_strategy
 from budwood.project.workspaces import workspace_kind, workspace_terms
 from budwood.settings import DEFAULT, Resolved, run_settings
@@ -53,12 +60,25 @@ class Planned:
         """Who decides which tasks to add."""
         return strategy_name(self.resolved)
 
-    def remarks(self) -> int:
-        """Count what `plan check` would remark; more cores than work is no remark if nobody set slots."""
-        settings = self.settings
-        if self.resolved.origin("slots") == DEFAULT:
-            settings = msgspec.structs.replace(settings, slots=1)
-        return len(warnings(self.plan, self.graph, settings))
+    def warnings(self) -> list[str]:
+        """List what is allowed and probably not meant."""
+        return warnings(
+            self.plan,
+            self.graph,
+            self.settings,
+            machine=this_machine_now() if self.settings.agents else None,
+            slots_given=self.resolved.origin("slots") != DEFAULT,
+        )
+
+    def expecting(self, found: Expectations) -> "Planned":
+        """Let attempts reserve what earlier ones have cost."""
+        return replace(self, settings=with_expectations(self.settings, found))
+
+    def estimate(self, found: Expectations, *, left: Container[str] | None = None) -> Estimate:
+        """Say what its tasks will probably cost, or those that are left."""
+        if self.strategy_name != PLAN:
+            return estimate_unknown(self.settings)
+        return estimate(self.settings, (t for t in self.plan.tasks if left is None or str(t.id) in left), found)
 
     def equipped(self, *, include_dirty: bool = False) -> "Planned":
         """Settle where a new run's attempts would work; refused if its agents are not here."""
@@ -102,13 +122,22 @@ class Planned:
                 yield from begin(state)
             else:
                 plan = (self.plan.tasks, self.plan.lanes) if is_plan else None
-                yield from go_on(settings=self._settings_of(state), plan=plan)(state)
+                yield from go_on(settings=self.settings_of(state), plan=plan)(state)
 
         return opening
 
-    def _settings_of(self, begun: RunState) -> RunSettings:
-        """Return the settings to go on with: workspaces, and a window that nobody set, stay as the run began."""
-        kept = msgspec.structs.replace(self.settings, workspace=begun.settings.workspace)
+    def settings_of(self, begun: RunState) -> RunSettings:
+        """Return the settings to go on with: workspaces, what agents are expected to cost, and a window that
+        nobody set stay as the run began.
+        """
+        agents = {
+            name: msgspec.structs.replace(terms, expected_usd=begun.settings.agents[name].expected_usd)
+            for name, terms in self.settings.agents.items()
+            if name in begun.settings.agents
+        }
+        kept = msgspec.structs.replace(
+            self.settings, workspace=begun.settings.workspace, agents=self.settings.agents | agents
+        )
         if self.resolved.value("window") is not None:
             return kept
         return msgspec.structs.replace(kept, window=begun.settings.window)

@@ -29,7 +29,7 @@ def read_settings(path: Path) -> Layer:
     given: dict[str, object] = {}
     for table, entries in tables.items():
         if table not in _TABLES:
-            raise SettingsError(f"unknown key {table!r} in {shown}", hint=_table_hint(table))
+            raise SettingsError(f"unknown key {table!r} in {shown}", hint=_table_hint(table, entries))
         if table in _OF_AGENTS:
             given |= read_tables(table, entries, path=shown)
             continue
@@ -49,13 +49,15 @@ def read_settings(path: Path) -> Layer:
     return shown, given
 
 
-def _table_hint(name: str) -> str:
-    if name in KEYS:
+def _table_hint(name: str, given: object) -> str:
+    near = did_you_mean(name, _TABLES) if isinstance(given, Mapping) else None
+    if name in KEYS and near is None:
         return f"it belongs into [{KEYS[name].table}]"
     if name in ("task", "lane"):
         return "tasks and lanes stand in a plan file; this one holds settings"
     return (
-        did_you_mean(name, _TABLES)
+        near
+        or did_you_mean(name, _TABLES)
         or "a settings file has the tables [run], [machine], [agents.NAME], [prices] and [[model_rule]]"
     )
 

@@ -357,8 +357,6 @@ _TASK = (
     Key(
         name="agent",
         kind=kinds.NAMES,
-        default=(),
-        default_doc="none",
         scope=Scope.TASK,
         flag="--agent",
         doc="Who does what `prompt` says; of a list, the first whose account is not at its limit.",

@@ -18,6 +18,8 @@ class Machine:
 
     cores: int
     gpus: tuple[str, ...] = ()
+    memory_bytes: int | None = None
+    """What is free of it; None where nobody looked."""
 
 
 def run_settings(resolved: Resolved, machine: Machine) -> RunSettings:

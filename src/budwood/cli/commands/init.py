@@ -1,91 +1,61 @@
 """`budwood init`: a project with settings and a plan that really runs."""
 
+import os
 from pathlib import Path
 
 import click
 
 from budwood.cli.looking import note
+from budwood.cli.templates import TEMPLATES
 from budwood.errors import UsageError
+from budwood.project.detecting import detect
 from budwood.project.place import SETTINGS_FILE, STATE_DIR, make_state_dir
 
 PLAN_FILE = "plan.toml"
 
-_SETTINGS = """\
-# Settings of this project; a plan's own [run] and flags are stronger. `budwood config show` lists every key.
-
-[run]
-# slots = 4            # how many attempts run at once; default: all cores
-# timeout = "10m"      # time limit of each attempt
-# retries = 1          # how often a failed task is tried again
-# notify = "notify-send \\"budwood: $BUDWOOD_RUN $BUDWOOD_STATE\\""
-
-[machine]
-# machine_slots = 16   # all runs of this machine together
-"""
-
-_PLAN = """\
-# A plan: tasks, each a command, and what each comes after. Run it: budwood run plan.toml
-
-[run]
-goal = "See how it works"
-backoff = "1s"         # wait before the first retry; each further one waits twice as long
-
-[[task]]
-id = "fetch"
-run = "echo fetching; sleep 1; seq 1 100 > numbers.txt"
-
-[[task]]
-id = "count"
-after = ["fetch"]      # starts when fetch is done
-run = "wc -l < numbers.txt"
-
-[[task]]
-id = "sum"
-after = ["fetch"]      # at the same time as count
-run = ["awk", "{ total += $1 } END { print total }", "numbers.txt"]
-
-[[task]]
-id = "flaky"
-retries = 2            # fails at its first attempt, so it is tried again
-timeout = "1m"
-run = 'test "$BUDWOOD_ATTEMPT" -gt 1'
-
-[[task]]
-id = "report"
-after = ["count", "sum", "flaky"]
-run = "echo all done"
-"""
-
 
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), default=Path())
-def command(directory: Path) -> None:
+@click.option(
+    "--template",
+    type=click.Choice(list(TEMPLATES)),
+    help="A plan of prompts for agents (plan), or of commands; default: plan inside git, commands elsewhere.",
+)
+def command(directory: Path, template: str | None) -> None:
     """Make DIRECTORY (default: here) a project: settings, and a plan to try.
 
+    Inside git it looks for agents, tests and lock files, and writes what it found into the settings, with comments.
     Files that are there are never overwritten.
 
     \b
     Example: budwood init && budwood run plan.toml
     """
-    files = {directory / SETTINGS_FILE: _SETTINGS, directory / PLAN_FILE: _PLAN}
-    there = [path for path in files if path.exists()]
+    chosen = template or ("plan" if _in_git(directory) else "commands")
+    paths = (directory / SETTINGS_FILE, directory / PLAN_FILE)
+    there = [path for path in paths if path.exists()]
     if there:
         raise UsageError(
             f"{' and '.join(map(str, there))} {'is' if len(there) == 1 else 'are'} there already; nothing was written",
             hint="budwood init DIRECTORY makes a project elsewhere",
         )
+    texts = TEMPLATES[chosen](detect(directory, os.environ))
     try:
         directory.mkdir(parents=True, exist_ok=True)
         make_state_dir(directory / STATE_DIR)
-        for path, text in files.items():
+        for path, text in zip(paths, texts, strict=True):
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)
     except OSError as error:
         raise UsageError(f"{error.filename or directory} cannot be written: {error.strerror}") from error
-    _tell(directory, list(files))
+    _tell(directory, paths)
 
 
-def _tell(directory: Path, files: list[Path]) -> None:
+def _in_git(directory: Path) -> bool:
+    here = directory.resolve()
+    return any(os.path.exists(folder / ".git") for folder in (here, *here.parents))
+
+
+def _tell(directory: Path, files: tuple[Path, ...]) -> None:
     plan = directory / PLAN_FILE
     note(
         f"made {', '.join(map(str, files))} and {directory / STATE_DIR}, which git ignores\n\n"

@@ -8,14 +8,13 @@ from budwood._core.graph import Graph, build, critical_path, widths
 from budwood._core.model import PLAN, TaskId
 from budwood.cli.garbage import building, keep
 from budwood.cli.looking import json_option, note, write_json
-from budwood.cli.planning import check_plan
 from budwood.cli.shapes import Shape
 from budwood.cli.tables import Column, terminal_width, write_table
 from budwood.cli.text import is_terminal, one_line
 from budwood.errors import UsageError
 from budwood.plans import Plan, batch_rows, read_plan, to_ascii, to_mermaid
 from budwood.project.place import find_project
-from budwood.project.planned import strategy_name
+from budwood.project.planned import read_planned, strategy_name
 from budwood.project.words import counted
 
 _FILE = click.Path(path_type=Path)
@@ -56,6 +55,7 @@ def show(file: Path, mermaid: bool, as_ascii: bool, lane: str | None, batch: int
     with building():
         plan = keep(read_plan(file))
         graph = keep(build(plan.tasks, plan.lanes))
+    _note_left_out(plan)
     if mermaid:
         click.echo(to_mermaid(graph, plan, lane=lane, batch=batch), nl=False)
     elif as_ascii:
@@ -67,6 +67,11 @@ def show(file: Path, mermaid: bool, as_ascii: bool, lane: str | None, batch: int
         click.echo(f"tasks are asked of {one_line(asked)} while it runs")
     else:
         _write_batches(graph, plan, lane=lane, batch=batch)
+
+
+def _note_left_out(plan: Plan) -> None:
+    for text in plan.left_out:
+        note(f"note: {one_line(text)}")
 
 
 def _asked(file: Path, plan: Plan) -> str | None:
@@ -119,8 +124,10 @@ def check(file: Path, as_json: bool) -> None:
     \b
     Example: budwood plan check tonight.toml
     """
-    checked = check_plan(file)
-    plan, graph = checked.plan, checked.graph
+    with building():
+        planned = keep(read_planned(str(file), {}))
+    plan, graph, warnings = planned.plan, planned.graph, planned.warnings()
+    _note_left_out(plan)
     sizes = widths(graph)
     widest, longest = max(sizes, default=0), len(sizes)
     if as_json:
@@ -133,16 +140,16 @@ def check(file: Path, as_json: bool) -> None:
                 "batches": len(sizes),
                 "widest": widest,
                 "longest": longest,
-                "slots": checked.settings.slots,
-                "warnings": checked.warnings,
+                "slots": planned.settings.slots,
+                "warnings": warnings,
             }
         )
         return
-    for warning in checked.warnings:
+    for warning in warnings:
         click.echo(f"warning: {one_line(warning)}")
     lanes = f", {counted(len(plan.lanes), 'lane')}" if plan.lanes else ""
-    verdict = counted(len(checked.warnings), "warning") if checked.warnings else "nothing to warn of"
+    verdict = counted(len(warnings), "warning") if warnings else "nothing to warn of"
     found = f"{counted(len(plan.tasks), 'task')}{lanes}; widest batch {widest}, longest path {longest}"
-    if checked.strategy != PLAN:
-        found = f"tasks are asked of {one_line(checked.strategy)} while it runs"
+    if planned.strategy_name != PLAN:
+        found = f"tasks are asked of {one_line(planned.strategy_name)} while it runs"
     click.echo(f"{one_line(plan.path)}: {found}; {verdict}")

@@ -1,18 +1,23 @@
 """`budwood run`: a plan becomes a run, or its run goes on."""
 
 import shlex
+from collections.abc import Iterator
 
 import click
 
 from budwood._core.ids import safe_name
 from budwood._core.model import TaskPhase
+from budwood._core.rows import RunRow
 from budwood._core.state import RunState
 from budwood.cli.drive import Manner, tell, write_err
 from budwood.cli.garbage import building
 from budwood.cli.launch import Launch, launch, refuse_unheard
 from budwood.cli.options import drive_options, limit_options
+from budwood.cli.starting import agree, announce, look_back
+from budwood.cli.text import one_line
 from budwood.engine import reach_verdict
 from budwood.executors.local import find_binary
+from budwood.project.find import newest_of
 from budwood.project.planned import Planned, fresh_run_id, read_planned
 from budwood.project.words import counted
 from budwood.stores import Store
@@ -30,6 +35,7 @@ from budwood.stores import Store
 @click.option("--workspace", metavar="KIND", help="What attempts work in: clone, worktree, copy or none.")
 @click.option("--include-dirty", is_flag=True, help="Start with your checkout as it is, changes and new files too.")
 @click.option("--keep", is_flag=True, default=None, help="Leave the workspaces of ended attempts as they are.")
+@click.option("--no-budget", is_flag=True, help="Let agents that cost money run without a limit on it.")
 @click.option("--again", is_flag=True, help="Make a new run, even if this file's last one is unfinished or done.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; start and write nothing.")
 @drive_options
@@ -38,6 +44,7 @@ def command(
     again: bool,
     dry_run: bool,
     include_dirty: bool,
+    no_budget: bool,
     detach: bool,
     jsonl: bool,
     quiet: bool,
@@ -61,15 +68,23 @@ def command(
         return 0
     planned = planned.equipped(include_dirty=include_dirty)
     if not quiet:
-        _remark(planned, file)
+        write_err(_remarks(planned, file))
     find_binary()  # without a supervisor nothing can run, and nothing shall be claimed
     with planned.project.open_store(planned.resolved, create=True) as store:
+        is_new = again or not _has_begun(newest_of(store, planned.source))
+        if planned.settings.agents:
+            planned, outlook = look_back(planned, store)
+            if is_new:
+                money = list(agree(planned, outlook, no_budget=no_budget))
+                write_err(() if quiet else money)
         claim = store.claim(fresh_run_id(), name=planned.name, source=planned.source, fresh=again)
         if not claim.created:
             code = _already_over(planned, store, run=claim.run, quiet=quiet)
             if code is not None:
                 return code
             _note_name(flags["name"], claim.name)
+        if not quiet:
+            write_err(announce(planned, is_new=is_new, include_dirty=include_dirty))
         what = Launch(
             project=planned.project,
             resolved=planned.resolved,
@@ -83,10 +98,15 @@ def command(
         return launch(what, store, detach=detach)
 
 
-def _remark(planned: Planned, file: str) -> None:
-    number = planned.remarks()
+def _remarks(planned: Planned, file: str) -> Iterator[str]:
+    yield from (f"note: {one_line(text)}" for text in planned.plan.left_out)
+    number = len(planned.warnings())
     if number:
-        write_err([f"note: {counted(number, 'remark')} on this plan: budwood plan check {file}"])
+        yield f"note: {counted(number, 'remark')} on this plan: budwood plan check {file}"
+
+
+def _has_begun(row: RunRow | None) -> bool:
+    return row is not None and row.last_event > 0
 
 
 def _note_name(wanted: object, name: str) -> None:

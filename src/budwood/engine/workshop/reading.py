@@ -16,7 +16,7 @@ from budwood.engine.workshop.orders import Order
 
 _UNKNOWN_LIMIT_MS = 5 * 60 * 1000
 """How long an account rests whose limit is stated without its end."""
-_TYPES = {
+TYPES = {
     OutcomeKind.FAILED: "agent",
     OutcomeKind.LIMIT: "limit",
     OutcomeKind.AUTH: "auth",
@@ -93,7 +93,7 @@ def _believed(outcome: Outcome, reading: Reading, now_ms: int) -> Outcome:
     return msgspec.structs.replace(
         outcome,
         phase=AttemptPhase.FAILED,
-        error_type=_TYPES[reading.kind],
+        error_type=TYPES[reading.kind],
         message=reading.message or outcome.message,
         until_ms=until_ms,
     )

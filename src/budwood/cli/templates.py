@@ -1,0 +1,137 @@
+"""The files that `budwood init` writes: settings and a plan, each line that matters explained.
+
+Knows what was detected. Must not look for anything itself.
+"""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from budwood.project.detecting import Detected
+
+_HEAD = """\
+# Settings of this project; a plan's own [run] and flags are stronger. `budwood config show` lists every key.
+
+[run]
+"""
+
+_COMMAND_SETTINGS = """\
+# slots = 4            # how many attempts run at once; default: all cores
+# timeout = "10m"      # time limit of each attempt
+# retries = 1          # how often a failed task is tried again
+# notify = "notify-send \\"budwood: $BUDWOOD_RUN $BUDWOOD_STATE\\""
+
+[machine]
+# machine_slots = 16   # all runs of this machine together
+"""
+
+_COMMANDS = """\
+# A plan: tasks, each a command, and what each comes after. Run it: budwood run plan.toml
+
+[run]
+goal = "See how it works"
+backoff = "1s"         # wait before the first retry; each further one waits twice as long
+
+[[task]]
+id = "fetch"
+run = "echo fetching; sleep 1; seq 1 100 > numbers.txt"
+
+[[task]]
+id = "count"
+after = ["fetch"]      # starts when fetch is done
+run = "wc -l < numbers.txt"
+
+[[task]]
+id = "sum"
+after = ["fetch"]      # at the same time as count
+run = ["awk", "{ total += $1 } END { print total }", "numbers.txt"]
+
+[[task]]
+id = "flaky"
+retries = 2            # fails at its first attempt, so it is tried again
+timeout = "1m"
+run = 'test "$BUDWOOD_ATTEMPT" -gt 1'
+
+[[task]]
+id = "report"
+after = ["count", "sum", "flaky"]
+run = "echo all done"
+"""
+
+_AGENT_SETTINGS = """\
+# slots = 3            # how many agents work at once; each takes 0.5 to 1 GB of memory
+# timeout = "60m"      # time limit of each attempt
+# retries = 1          # how often a failed task is tried again
+# bring = [".env"]     # files that git ignores and workspaces need
+# notify = "notify-send \\"budwood: $BUDWOOD_RUN $BUDWOOD_STATE\\""
+"""
+
+_PLAN = """\
+# What agents are to do, each task in a workspace of its own. Write your own tasks instead of these, then:
+#   budwood plan check plan.toml
+#   budwood run plan.toml
+# A list in Markdown is a plan, too, with one bullet or one ## section for each task: budwood run tasks.md
+
+[run]
+goal = "See what agents make of this repository"
+budget_usd = 10        # the run pauses when so much is spent; what a subscription pays for is not counted
+
+[[task]]
+id = "tests"
+prompt = \"\"\"
+Find the part of this code that matters most and is tested least, and write tests for it.
+Change nothing but tests.
+\"\"\"
+
+[[task]]
+id = "readme"
+prompt = "Compare the README with the code, and correct what is wrong in it."
+
+[[task]]
+id = "review"
+after = ["tests", "readme"]   # starts with the files that both have made
+prompt = "Read the newest changes as a strict reviewer would, and put right what you find."
+# model = "…"                 # another model for this task
+# check = "…"                 # another check for this task
+"""
+
+
+def command_files(_: Detected) -> tuple[str, str]:
+    """Write settings and a plan of commands, which runs anywhere."""
+    return f"{_HEAD}{_COMMAND_SETTINGS}", _COMMANDS
+
+
+def agent_files(found: Detected) -> tuple[str, str]:
+    """Write settings with what was detected, and a plan of prompts."""
+    lines = "\n".join(_found(found))
+    return f"{_HEAD}{lines}\n{_AGENT_SETTINGS}", _PLAN
+
+
+TEMPLATES: dict[str, Callable[[Detected], tuple[str, str]]] = {"commands": command_files, "plan": agent_files}
+"""By name, what makes the settings and the plan."""
+
+
+def _found(found: Detected) -> Iterator[str]:
+    if found.agents:
+        more = f"; also here: {', '.join(found.agents[1:])}. In a list, the next one is asked when one is at its limit"
+        yield _line("agent", found.agents[0], f"does what prompts say{more if found.agents[1:] else ''}")
+    else:
+        yield _line("agent", "claude", "no agent was found on your PATH: `budwood doctor` shows which there are")
+    if found.checks:
+        more = f"; also here: {', '.join(found.checks[1:])}"
+        yield _line("check", found.checks[0], f"judges every attempt{more if found.checks[1:] else ''}")
+    else:
+        yield _line("# check", "make test", "no tests were found; this command would judge every attempt")
+    if found.setups:
+        locks = " and ".join(setup.lock for setup in found.setups)
+        yield _line("setup", " && ".join(setup.command for setup in found.setups), f"makes a workspace ready: {locks}")
+    else:
+        yield _line("# setup", "…", "makes a new workspace ready; no lock file was found")
+    keeps = list(dict.fromkeys(kept for setup in found.setups for kept in setup.keeps))
+    if keeps:
+        yield _line("setup_keeps", keeps, "the next attempt in the same workspace finds it again")
+
+
+def _line(key: str, value: object, why: str) -> str:
+    """Write text, or a list of texts: JSON's notation is TOML's there."""
+    return f"{f'{key} = {msgspec.json.encode(value).decode()}':<22} # {why}"
