@@ -6,6 +6,7 @@ know the state of the run, and must not print.
 
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import tzinfo
 from pathlib import Path
@@ -21,7 +22,7 @@ from budwood.engine.workshop.leaving import describe
 from budwood.engine.workshop.orders import Order
 from budwood.engine.workshop.outfit import TRANSCRIPT, Outfitter
 from budwood.engine.workshop.reading import read_agent
-from budwood.errors import BudwoodError
+from budwood.errors import BudwoodError, WorkspaceError
 from budwood.executors.base import Work
 from budwood.workspaces import Pool, Repository
 from budwood.workspaces.fingerprint import Fingerprint, differences, fingerprint
@@ -70,6 +71,7 @@ class Bench:
                 self._before[order.id] = fingerprint(self._repository)
             return self._means.outfitter.work(order, workspace, ports=ports)
         except (BudwoodError, OSError) as error:
+            self.release(order.id)
             return fault(error)
 
     def finish(self, order: Order, outcome: Outcome, log: bytes | None) -> Outcome:
@@ -95,17 +97,18 @@ class Bench:
         except (BudwoodError, OSError) as error:
             return fault(error, after=outcome)
 
+    def release(self, work_id: str) -> None:
+        """Let others have the workspace of an attempt that never began."""
+        self._pool.release(self._holder(work_id))
+
     def hand_back(self, work_id: str) -> None:
-        """Let others have the workspace of an attempt whose end is in the store."""
+        """Let others have the workspace of an attempt whose end is in the store; not if what it left is not kept."""
         holder = self._holder(work_id)
         self._before.pop(work_id, None)
-        if self._repository.ref(self.ref(work_id)) is None:  # it never began, or could not be kept, and is shut
-            self._pool.release(holder)
-        else:
-            if self._terms.keep:
-                self._pool.pin(holder)
-            self._pool.hand_back(holder, self.ref(work_id))
         self._ports.give_back(holder)
+        if self._terms.keep and self._pool.find(holder) is not None:
+            self._pool.pin(holder)
+        self._pool.hand_back(holder, self.ref(work_id))
 
     def accept(self, branch: str, commit: str) -> None:
         """Let the branch of a lane stand at a commit."""
@@ -117,7 +120,8 @@ class Bench:
         for holder in self._pool.holders():
             work_id = holder.removeprefix(prefix)
             if holder.startswith(prefix) and work_id not in open_works:
-                self.hand_back(work_id)
+                with suppress(WorkspaceError):  # what is not kept stays, and was told of when it ended
+                    self.hand_back(work_id)
 
     def ref(self, work_id: str) -> str:
         """Name the ref of what an attempt left."""

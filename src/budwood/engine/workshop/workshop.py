@@ -66,7 +66,10 @@ class Workshop(Executor):
         finished = [self._threads.submit(self._bench.finish, order, outcome, log) for order, outcome, log in ended]
         for (order, _, log), future in zip(ended, finished, strict=True):
             self._sink.ended(order.id, future.result(), log=log)
-        self._bench.tidy({order.id for order in self._orders.values()})
+        for work_id in self._orders:
+            if found[work_id] is Recovered.UNSENT:
+                self._bench.release(work_id)
+        self._bench.tidy(self._orders.keys())
         return found
 
     def start(self, work: Work) -> None:
@@ -79,11 +82,12 @@ class Workshop(Executor):
 
     def _prepared(self, order: Order, made: Work | Outcome) -> None:
         self._preparing.discard(order.id)
-        if order.id in self._cancelled:
-            self._cancelled.discard(order.id)
-            self._sink.ended(order.id, _UNBEGUN, log=b"")
-        elif isinstance(made, Outcome):
+        is_cancelled = order.id in self._cancelled
+        self._cancelled.discard(order.id)
+        if isinstance(made, Outcome):
             self._sink.ended(order.id, made, log=b"")
+        elif is_cancelled:
+            self.ended(order.id, _UNBEGUN, log=b"")
         else:
             self._inner.start(made)
 
