@@ -16,7 +16,7 @@ from budwood.workspaces.base import Workspace, Workspaces
 from budwood.workspaces.bring import Outfit, fit_out, read_brought, untouched
 from budwood.workspaces.candidate import INDEX
 from budwood.workspaces.keeping import FILE_LIMIT, Keeper, Kept, Past
-from budwood.workspaces.leases import Place, locked, places_in
+from budwood.workspaces.leases import Gone, Place, locked, places_in
 from budwood.workspaces.repository import Repository
 
 _BROUGHT = "brought.json"
@@ -66,7 +66,8 @@ class Pool(Workspaces):
             place.hold(holder, base)
         warm = place.tree.exists()
         try:
-            self._reset(place, base)
+            with place.alone():
+                self._reset(place, base)
         except (WorkspaceError, OSError) as error:
             place.shut_off(f"it could not be reset: {error}")
             place.let_go()
@@ -84,26 +85,33 @@ class Pool(Workspaces):
         place = self._place_of(holder)
         held = None if place is None else place.held
         if place is None or held is None:
-            raise WorkspaceError(f"{holder} has no workspace to keep")
+            raise Gone(f"the workspace of {holder} was removed; there is nothing to keep")
+        if not place.tree.is_dir():
+            raise Gone(f"{place.tree} was removed while {holder} had it; there is nothing to keep")
         try:
-            kept = self._keeper.keep(
-                place.tree,
-                place.folder,
-                base=held.base,
-                message=message,
-                past=self._kind.past(place.tree),
-                skip=self._kind.skip,
-                spare=untouched(read_brought(place.folder / _BROUGHT), place.tree),
-                limit=self._file_limit,
-            )
-            self._repository.set_ref(ref, kept.commit)
+            with place.alone():
+                kept = self._keep(place, held.base, ref, message=message)
         except (WorkspaceError, OSError) as error:
             place.shut_off(f"it could not be kept: {error}")
-            raise
+            raise WorkspaceError(f"{_text(error)}; what was left stays in {place.tree}") from error
         if kept.left_out:
             place.shut_off(f"it holds what is too large to be kept: {kept.left_out[0].path}")
         elif kept.unread:
             place.shut_off(f"its git holds what could not be brought over: {kept.unread}")
+        return kept
+
+    def _keep(self, place: Place, base: str, ref: str, *, message: str) -> Kept:
+        kept = self._keeper.keep(
+            place.tree,
+            place.folder,
+            base=base,
+            message=message,
+            past=self._kind.past(place.tree),
+            skip=self._kind.skip,
+            spare=untouched(read_brought(place.folder / _BROUGHT), place.tree),
+            limit=self._file_limit,
+        )
+        self._repository.set_ref(ref, kept.commit)
         return kept
 
     def hand_back(self, holder: str, ref: str) -> None:
@@ -159,8 +167,10 @@ class Pool(Workspaces):
 
     def _reset(self, place: Place, base: str) -> None:
         place.tree.mkdir(exist_ok=True)
-        for lock in place.folder.glob("*.lock"):
-            lock.unlink()  # of a git of ours that was killed
         self._kind.reset(place.tree, base, index=place.folder / INDEX, spare=self._setup_keeps)
         brought = fit_out(self._repository, self._outfit, place.tree)
         (place.folder / _BROUGHT).write_bytes(msgspec.json.encode(brought))
+
+
+def _text(error: WorkspaceError | OSError) -> str:
+    return error.message if isinstance(error, WorkspaceError) else str(error)
