@@ -59,6 +59,7 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
             terms=terms,
             subdir=ground.subdir,
             environ=project.environ,
+            identity=ground.repository.identity(),
             make_agent=agent_of,
             configs=configs,
             write_prompt=_prompts(ground, agent_of, configs),
