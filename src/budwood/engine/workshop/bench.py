@@ -131,8 +131,8 @@ class Bench:
 
     def _outside(self, work_id: str) -> list[str]:
         before = self._before.get(work_id)  # None: another driver began it
-        ours = self._branches.names()
         changed = [] if before is None else differences(before, fingerprint(self._repository))
+        ours = self._branches.names()  # after that: another lane's may be made meanwhile
         return [name for name in changed if name.removeprefix("branch ") not in ours]
 
 

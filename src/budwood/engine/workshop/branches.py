@@ -36,8 +36,9 @@ class Branches:
             return
         none = "0" * len(commit)
         lines = (
-            f"update refs/heads/{name} {commit} {before or none}\n"
+            # Ours first: who sees the branch can see whose it is.
             f"update {self._refs}/{name} {commit} {before or none}\n"
+            f"update refs/heads/{name} {commit} {before or none}\n"
         )
         try:
             self._repository.git.run("update-ref", "--stdin", stdin=lines.encode())
