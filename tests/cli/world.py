@@ -126,6 +126,9 @@ class Terminal:
 class Budwood:
     """One project and the program."""
 
+    within_s = WITHIN_S
+    """How long a command may take that was started; one that is waited for, twice as long."""
+
     def __init__(self, root: Path) -> None:
         self.root = root
         root.mkdir()
@@ -152,7 +155,7 @@ class Budwood:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=WITHIN_S * 2,
+            timeout=self.within_s * 2,
             check=False,
         )
         said = Said(done.returncode, done.stdout, done.stderr)
@@ -176,7 +179,7 @@ class Budwood:
 
     def finish(self, process: subprocess.Popen[str]) -> Said:
         """Wait for a command that was started."""
-        out, err = process.communicate(timeout=WITHIN_S)
+        out, err = process.communicate(timeout=self.within_s)
         assert "Traceback" not in err, err
         return Said(process.returncode, out, err)
 

@@ -6,7 +6,7 @@ Called by the machine only, so that replay gives the same. Knows the state; must
 from budwood._core.commands import AcceptCandidate, Command, WakeAccount
 from budwood._core.events import AttemptEnded, TaskReviewed
 from budwood._core.model import AttemptPhase, Review, TaskSpec
-from budwood._core.state import GoOn, Made, Note, RunState, TaskState
+from budwood._core.state import GoOn, Made, Note, Remark, RunState, TaskState
 
 
 def lane_of(spec: TaskSpec) -> str:
@@ -49,6 +49,13 @@ def rest_account(state: RunState, agent: str, event: AttemptEnded, commands: lis
         until = max(event.until_ms, state.limited.get(terms.account, 0))
         state.limited[terms.account] = until
         commands.append(WakeAccount(terms.account, until))
+
+
+def remark(state: RunState, event: AttemptEnded) -> None:
+    """Remember what of an attempt is not in git, for whoever asks at the end, be its result wanted or not."""
+    left = event.left
+    if left is not None and (left.outside or left.not_kept):
+        state.remarks.append(Remark(event.task, event.attempt, left.outside, left.not_kept))
 
 
 def reviewed(task: TaskState, event: TaskReviewed) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappush
 
 from budwood._core import events as e
-from budwood._core.candidates import rest_account, reviewed, revised, take_in
+from budwood._core.candidates import remark, rest_account, reviewed, revised, take_in
 from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.events import Event, Recorded
 from budwood._core.join import add_tasks
@@ -236,6 +236,7 @@ def _attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands:
     del state.open[task.number]
     task.attempt, task.ended = None, event.phase
     rest_account(state, attempt.agent, event, commands)
+    remark(state, event)
     commands.append(ForgetAttempt(task.number, event.attempt))
     if task.removed:
         task.phase = TaskPhase.CANCELLED  # it was taken off the counts when the plan lost it

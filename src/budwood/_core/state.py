@@ -74,6 +74,16 @@ class Made(NamedTuple):
     told: Told | None
 
 
+class Remark(NamedTuple):
+    """What an attempt left elsewhere than in git."""
+
+    task: TaskId
+    attempt: int
+    outside: tuple[str, ...]
+    """What of the user's own changed meanwhile."""
+    not_kept: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class TaskState:
     """A task and where it stands."""
@@ -228,6 +238,8 @@ class RunState:
     """By lane, the commit of what was last accepted in it."""
     limited: dict[str, int] = field(default_factory=dict)
     """By account, when its limit ends."""
+    remarks: list[Remark] = field(default_factory=list)
+    """What somebody should know of attempts, whatever became of them."""
 
     def task(self, task_id: TaskId) -> TaskState:
         """Find a task by its id."""

@@ -86,6 +86,10 @@ def _ended(event: e.AttemptEnded) -> str:
             text += "; it does not count"
         if event.error.will_retry:
             text += f"; tried again in {span(event.backoff_s)}" if event.backoff_s else "; tried again"
+    if event.left is not None and event.left.outside:
+        text += f"; changed outside its workspace meanwhile: {some(event.left.outside)}"
+    if event.left is not None and event.left.not_kept:
+        text += f"; in its directory alone: {some(event.left.not_kept)}"
     return text
 
 

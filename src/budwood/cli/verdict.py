@@ -16,6 +16,7 @@ from budwood.project.words import counted, money, some
 from budwood.stores import Store
 
 _SHOWN_FAILURES = 10
+_SHOWN_REMARKS = 10
 _COUNTED = ("done", "failed", "skipped", "cancelled")
 _CAUSES = {
     "timeout": "time-out",
@@ -44,6 +45,7 @@ def verdict_lines(verdict: Verdict, state: RunState, store: Store, *, hint: str 
         yield f"  failed  {one_line(str(task))}  {_why(task, state, store)}  {logs_command(verdict.name, task)}"
     if len(verdict.failed) > _SHOWN_FAILURES:
         yield f"  and {len(verdict.failed) - _SHOWN_FAILURES} more failed: budwood show {verdict.name}"
+    yield from _remarks(state)
     if verdict.externals:
         yield f"outside the determinism promise: {_externals(verdict)}"
     hints = [text for text in (_hint(verdict), hint) if text]
@@ -78,6 +80,18 @@ def _why(task: TaskId, state: RunState, store: Store) -> str:
     attempts = store.attempts(state.id, state.task(task).number)
     error = attempts[-1].error if attempts else None
     return "no attempt" if error is None else one_line(error.message)
+
+
+def _remarks(state: RunState) -> Iterator[str]:
+    """Tell what attempts did elsewhere than in their workspaces, and what of theirs is in no ref."""
+    for remark in state.remarks[:_SHOWN_REMARKS]:
+        whose = f"attempt {remark.attempt} at {one_line(str(remark.task))}"
+        if remark.outside:
+            yield f"  warning: while {whose} ran, changed outside its workspace: {one_line(some(remark.outside))}"
+        if remark.not_kept:
+            yield f"  warning: {whose} left what is in its directory alone: {one_line(some(remark.not_kept))}"
+    if len(state.remarks) > _SHOWN_REMARKS:
+        yield f"  and {len(state.remarks) - _SHOWN_REMARKS} more such warnings: budwood story {shlex.quote(state.name)}"
 
 
 def _externals(verdict: Verdict) -> str:

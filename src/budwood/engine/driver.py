@@ -25,6 +25,7 @@ from budwood._core.events import (
     DriverStopped,
     Event,
     Recorded,
+    RunEnded,
     RunPaused,
     TasksAdded,
 )
@@ -255,7 +256,18 @@ class Driver:
 
     def _rest(self) -> None:
         for event in at_rest(self._journal.state, self._clock.now_ms()):
+            if isinstance(event, RunEnded) and self._has_loose_ends():
+                return
             self._journal.record(event)
+
+    def _has_loose_ends(self) -> bool:
+        """Say whether the run's end must wait: nobody drives it again to move a branch or give a directory back."""
+        if self._journal.state.settings.workspace is None:
+            return False
+        if self._journal.pending:
+            self._loop.later(0.0, lambda: None)  # they are committed in this turn; look again right after
+            return True
+        return self._executor.is_busy
 
     def _flush(self) -> None:
         for command in self._journal.take_calls():
@@ -297,7 +309,9 @@ class Driver:
         state = self._journal.state
         if self._leaving or state.phase in ENDED_RUN:
             return True
-        return not state.open and (self._stopping or state.phase is RunPhase.PAUSED)
+        if state.open or (state.all_ended and self._has_loose_ends()):
+            return False
+        return self._stopping or state.phase is RunPhase.PAUSED
 
     def _do(self, command: Command) -> None:
         state = self._journal.state

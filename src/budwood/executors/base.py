@@ -141,6 +141,11 @@ class Executor(ABC):
     def accept(self, lane: str, commit: str) -> None:  # noqa: B027 - most have nothing to do here
         """Show where a line of history has come to, if there is somebody to show it to; may be repeated."""
 
+    @property
+    def is_busy(self) -> bool:
+        """Say whether something that was forgotten or accepted is yet to be done; the loop is woken when it is."""
+        return False
+
     @abstractmethod
     def close(self) -> None:
         """Leave: running attempts go on without a driver and can be recovered."""

@@ -54,6 +54,7 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
             terms=terms,
             subdir=ground.subdir,
             environ=project.environ,
+            identity=ground.repository.identity(),
             configs=configs,
             agent_of=agent_of,
             write_prompt=_prompts(ground, agent_of, configs),

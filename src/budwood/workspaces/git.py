@@ -5,7 +5,9 @@ is synced. Knows processes; must not know what is asked of git, or why.
 """
 
 import subprocess
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,6 +20,7 @@ _SETTINGS = {
     "core.fsyncMethod": "batch",
     "core.quotePath": "false",
     "core.logAllRefUpdates": "false",
+    "core.filesRefLockTimeout": "10000",
     "gc.auto": "0",
     "maintenance.auto": "false",
     "commit.gpgSign": "false",
@@ -26,7 +29,22 @@ _SETTINGS = {
     "advice.addEmbeddedRepo": "false",
 }
 _TIME_LIMIT_S = 1800.0
-_AUTHOR = ("budwood", "budwood@localhost")
+AUTHOR = ("budwood", "budwood@localhost")
+"""Who commits for us, and for whoever has no name."""
+_HELD: ContextVar[tuple[int, ...]] = ContextVar("held", default=())
+
+
+@contextmanager
+def holding(descriptor: int) -> Iterator[None]:
+    """Let every git that is started here hold a descriptor, and the lock on it, for as long as it lives.
+
+    One that outlives a killed driver goes on writing: whoever comes next has to wait for it.
+    """
+    before = _HELD.set((*_HELD.get(), descriptor))
+    try:
+        yield
+    finally:
+        _HELD.reset(before)
 
 
 class GitFailed(WorkspaceError):
@@ -81,6 +99,7 @@ class Git:
                 cwd=cwd or self.work_tree or self.git_dir,
                 env=self._environment(),
                 timeout=_TIME_LIMIT_S,
+                pass_fds=_HELD.get(),
                 check=False,
             )
         except FileNotFoundError as error:
@@ -109,7 +128,7 @@ class Git:
             "GIT_INDEX_FILE": self.index,
             "GIT_OBJECT_DIRECTORY": self.objects,
         }
-        name, email = _AUTHOR
+        name, email = AUTHOR
         return environment | {
             **{name: str(path) for name, path in places.items() if path is not None},
             "GIT_AUTHOR_NAME": name,

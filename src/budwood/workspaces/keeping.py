@@ -207,11 +207,15 @@ def converts(settings: Iterable[tuple[str, str]], environ: Mapping[str, str]) ->
 
 def _prepared(folder: Path, git: Git, common: Path, *, settings: tuple[tuple[str, str], ...]) -> Git:
     """Make a repository that has settings of its own and the objects of another."""
-    if not (folder / "HEAD").exists():
+    if not folder.exists():
+        draft = folder.with_name(f"{folder.name}.new")  # half of one, left by a killed driver, must not be taken for it
+        if draft.exists():
+            shutil.rmtree(draft)
         form = git.ask("rev-parse", "--show-object-format")
-        words = ("init", "--quiet", "--bare", "--template=", f"--object-format={form}", str(folder))
+        words = ("init", "--quiet", "--bare", "--template=", f"--object-format={form}", str(draft))
         Git(environ=git.environ).run(*words, cwd=folder.parent)
-        (folder / "info").mkdir(exist_ok=True)
+        (draft / "info").mkdir(exist_ok=True)
+        draft.rename(folder)
     return Git(environ=git.environ, git_dir=folder, objects=common / "objects", settings=settings)
 
 

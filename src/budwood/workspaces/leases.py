@@ -1,19 +1,28 @@
 """Who has which directory of a pool: a record on disk that outlives every process.
 
 A lease ends when its holder gives the directory back, never because somebody died: what an attempt left may be the only
-copy. Knows files; must not know git.
+copy. Knows files, and that git may outlive who started it; must not know what git does.
 """
 
 import fcntl
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
+from budwood.errors import WorkspaceError
+from budwood.workspaces.git import holding
 from budwood.workspaces.records import put, read, take_away
 
-_LEASE, _SHUT, _PINNED = "lease.json", "shut.json", "pinned.json"
+_LEASE, _SHUT, _PINNED, _BUSY = "lease.json", "shut.json", "pinned.json", "busy"
+_ORPHAN_S = 120.0
+"""How long is waited for a git whose driver was killed."""
+
+
+class Gone(WorkspaceError):
+    """Somebody removed a directory that was in use; what was in it is nowhere."""
 
 
 class Held(Struct, frozen=True, kw_only=True):
@@ -27,7 +36,7 @@ class Held(Struct, frozen=True, kw_only=True):
 class Shut(Struct, frozen=True, kw_only=True):
     """Why a directory is not handed out any more."""
 
-    reason: str
+    reason: str = "something failed there, and there was no room to write down what"
     is_kept: bool = False
     """Whether everything in it is in the repository as well."""
 
@@ -80,7 +89,10 @@ class Place:
 
     def shut_off(self, reason: str, *, is_kept: bool = False) -> None:
         """Never hand it out again: what is in it is left as it is."""
-        put(self.folder / _SHUT, Shut(reason=reason, is_kept=is_kept))
+        try:
+            put(self.folder / _SHUT, Shut(reason=reason, is_kept=is_kept))
+        except OSError:  # on a full disk, where what is in it must not be overwritten either: a name needs no room
+            (self.folder / _LEASE).rename(self.folder / _SHUT)
 
     def pin(self, holder: str) -> None:
         """Let it stay as it is, whoever has it or gives it back."""
@@ -90,13 +102,36 @@ class Place:
         """Let it be handed on again."""
         take_away(self.folder / _PINNED)
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Work here when no git of a killed driver does so any more, and without the locks that a killed git left."""
+        with (self.folder / _BUSY).open("ab") as file:
+            _wait_for(file.fileno(), self.folder)
+            for lock in self.folder.glob("*.lock"):
+                lock.unlink()
+            with holding(file.fileno()):
+                yield
+
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Be the only one who takes or gives directories of a pool; the lock file is never removed."""
     with (folder / "lock").open("ab") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        with holding(file.fileno()):
+            yield
+
+
+def _wait_for(descriptor: int, folder: Path) -> None:
+    until_s = time.monotonic() + _ORPHAN_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > until_s:
+                raise WorkspaceError(f"a git of a driver that was killed still works in {folder}") from None
+        time.sleep(0.02)
 
 
 def places_in(folder: Path) -> list[Place]:

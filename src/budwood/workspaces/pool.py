@@ -17,7 +17,7 @@ from budwood.workspaces.base import Workspace, Workspaces
 from budwood.workspaces.bring import Outfit, fit_out, read_brought, untouched
 from budwood.workspaces.keeping import FILE_LIMIT, Keeper, Kept, Past
 from budwood.workspaces.laying import INDEX, lay_out
-from budwood.workspaces.leases import Held, Place, locked, places_in
+from budwood.workspaces.leases import Gone, Held, Place, locked, places_in
 from budwood.workspaces.patterns import matcher
 from budwood.workspaces.repository import Repository
 from budwood.workspaces.setup import Setup, Setups
@@ -86,8 +86,9 @@ class Pool(Workspaces):
             place.hold(holder, base)
         warm = place.tree.exists()
         try:
-            self._reset(place, base)
-            self._setups.expect(place.folder, base)
+            with place.alone():
+                self._reset(place, base)
+                self._setups.expect(place.folder, base)
         except (WorkspaceError, OSError) as error:
             place.shut_off(f"it could not be reset: {error}", is_kept=was_free)
             place.let_go()
@@ -113,26 +114,36 @@ class Pool(Workspaces):
                 place.unpin()
 
     def keep(self, holder: str, ref: str, *, message: str) -> Kept:
-        place, held = self._leased(holder)
+        place = self._place_of(holder)
+        held = None if place is None else place.held
+        if place is None or held is None:
+            raise Gone(f"the workspace of {holder} was removed; there is nothing to keep")
+        if not place.tree.is_dir():
+            raise Gone(f"{place.tree} was removed while {holder} had it; there is nothing to keep")
         try:
-            kept = self._keeper.keep(
-                place.folder,
-                base=held.base,
-                message=message,
-                past=self._kind.past(place.tree),
-                skip=self._kind.skip,
-                spare=self._spare,
-                without=untouched(read_brought(place.folder / _BROUGHT), place.tree),
-                limit=self._file_limit,
-            )
-            self._repository.set_ref(ref, kept.commit)
+            with place.alone():
+                kept = self._keep(place, held.base, ref, message=message)
         except (WorkspaceError, OSError) as error:
             place.shut_off(f"it could not be kept: {error}")
-            raise
+            raise WorkspaceError(f"{_text(error)}; what was left stays in {place.tree}") from error
         if kept.left_out:
             place.shut_off(f"it holds what is too large to be kept: {kept.left_out[0].path}")
         elif kept.unread:
             place.shut_off(f"its git holds what could not be brought over: {kept.unread}")
+        return kept
+
+    def _keep(self, place: Place, base: str, ref: str, *, message: str) -> Kept:
+        kept = self._keeper.keep(
+            place.folder,
+            base=base,
+            message=message,
+            past=self._kind.past(place.tree),
+            skip=self._kind.skip,
+            spare=self._spare,
+            without=untouched(read_brought(place.folder / _BROUGHT), place.tree),
+            limit=self._file_limit,
+        )
+        self._repository.set_ref(ref, kept.commit)
         return kept
 
     def hand_back(self, holder: str, ref: str) -> None:
@@ -208,8 +219,6 @@ class Pool(Workspaces):
 
     def _reset(self, place: Place, base: str) -> None:
         place.tree.mkdir(exist_ok=True)
-        for lock in place.folder.glob("*.lock"):
-            lock.unlink()  # of a git of ours that was killed
         kind, keeper = self._kind, self._keeper
         lay_out(
             keeper.whole.git if kind.raw else keeper.plain,
@@ -225,3 +234,7 @@ class Pool(Workspaces):
             shutil.copy2(place.folder / INDEX, index)
         brought = fit_out(self._repository, self._outfit, place.tree)
         (place.folder / _BROUGHT).write_bytes(msgspec.json.encode(brought))
+
+
+def _text(error: WorkspaceError | OSError) -> str:
+    return error.message if isinstance(error, WorkspaceError) else str(error)

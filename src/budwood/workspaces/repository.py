@@ -4,14 +4,17 @@ Knows git. Must not know runs, and must not touch a checkout, an index, a stash,
 """
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from budwood.errors import UsageError, WorkspaceError
-from budwood.workspaces.git import Git, GitFailed
+from budwood.workspaces.git import AUTHOR, Git, GitFailed
 
 OLDEST = (2, 39)
+_OLD_S = 60.0
+"""No git holds the lock of a single ref for so long."""
 _OF_FILES = ("core.autocrlf", "core.eol", "core.excludesfile", "core.attributesfile", "core.filemode", "core.symlinks")
 
 
@@ -37,6 +40,16 @@ class Repository:
         listed = self.git.ask("config", "-z", "--list").split("\0")[:-1]
         pairs = (entry.partition("\n")[::2] for entry in listed)
         return tuple((name, value) for name, value in pairs if name in _OF_FILES or name.startswith("filter."))
+
+    def identity(self) -> dict[str, str]:
+        """Return who commits here, as variables for another's git: the user, as far as git knows one."""
+        keys = zip(("user.name", "user.email"), AUTHOR, strict=True)
+        name, email = (self.git.run("config", key, codes=(0, 1)).decode().rstrip("\n") or ours for key, ours in keys)
+        return {
+            f"GIT_{who}_{what}": text
+            for who in ("AUTHOR", "COMMITTER")
+            for what, text in (("NAME", name), ("EMAIL", email))
+        }
 
     def resolve(self, base: str) -> str:
         """Return the commit that is meant; where there is none yet, one of an empty tree."""
@@ -81,7 +94,12 @@ class Repository:
         """Make a ref of ours point to a commit, and read it back; only then may what it keeps go elsewhere."""
         if not name.startswith("refs/budwood/"):
             raise WorkspaceError(f"{name} is not a ref of budwood's, and is left alone")
-        self.git.run("update-ref", name, commit)
+        try:
+            self.git.run("update-ref", name, commit)
+        except GitFailed:
+            if not _remove_old(self.common / f"{name}.lock"):
+                raise
+            self.git.run("update-ref", name, commit)
         found = self.git.ask("rev-parse", "--verify", name)
         if found != commit:
             raise WorkspaceError(f"{name} was written and reads {found}, not {commit}; nothing is removed")
@@ -92,6 +110,17 @@ class Repository:
             return self.git.ask("rev-parse", "--verify", "--quiet", name)
         except GitFailed:
             return None
+
+
+def _remove_old(lock: Path) -> bool:
+    """Remove the lock of a ref of ours that a git left which was killed; one of now is somebody's, if only gc's."""
+    try:
+        if time.time() - lock.stat().st_mtime < _OLD_S:
+            return False
+        lock.unlink()
+    except FileNotFoundError:
+        pass
+    return True
 
 
 def find_repository(directory: Path, environ: Mapping[str, str]) -> Repository | None:

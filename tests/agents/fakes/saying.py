@@ -1,7 +1,8 @@
 """What the fake programs share: their arguments, the prompt, records, and a loud end where they are called badly.
 
-They print what the real ones print, on the same stream, with the same exit code. Which behaviour is wanted is told by a
-word in the prompt: `behave: NAME`.
+They print what the real ones print, on the same stream, with the same exit code. Which behaviour is wanted is told by
+words in the prompt: `behave: NAME`; `first: NAME` for the first attempt at a task; `makes: FILE` has it write a file,
+which tells how the program was called.
 """
 
 import json
@@ -13,6 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 BAD_CALL = 99
+SOON_S = 3
+"""How soon a limit ends that ends soon."""
 
 
 class Called:
@@ -85,7 +88,11 @@ def crash(number: int = signal.SIGSEGV) -> None:
 
 def behave(prompt: str, behaviours: Mapping[str, Callable[[], int]]) -> NoReturn:
     """Do what the prompt asks for."""
-    found = re.search(r"behave: ([\w-]+)", prompt)
+    made = re.search(r"makes: (\S+)", prompt)
+    if made:
+        write_file(made[1], " ".join(sys.argv[1:]) + "\n")
+    found = re.search(r"first: ([\w-]+)", prompt) if os.environ.get("BUDWOOD_ATTEMPT") == "1" else None
+    found = found or re.search(r"behave: ([\w-]+)", prompt)
     name = found[1] if found else "ok"
     if name not in behaviours:
         complain(f"no behaviour {name}")

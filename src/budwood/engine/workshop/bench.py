@@ -135,6 +135,7 @@ class Bench:
         if before is None:  # another driver began it
             return []
         changed = differences(before, fingerprint(self._repository))
+        # Asked after that: another lane's may be made meanwhile.
         ours = made_by_us(self._repository) if changed else set()
         return [name for name in changed if name.removeprefix("branch ") not in ours]
 

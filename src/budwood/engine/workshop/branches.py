@@ -36,7 +36,7 @@ class Branches:
             return
         name = twin.rpartition("/")[2]
         changes = f"{commit} {before or '0' * len(commit)}\n"
-        lines = f"update {_HEADS}{name} {changes}update {twin} {changes}"
+        lines = f"update {twin} {changes}update {_HEADS}{name} {changes}"  # ours first: who sees the branch sees whose
         try:
             self._repository.git.run("update-ref", "--stdin", stdin=lines.encode())
         except GitFailed as error:

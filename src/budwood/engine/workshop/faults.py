@@ -4,11 +4,13 @@ Knows errors; must not know what was tried.
 """
 
 import errno
+import os
 
 import msgspec
 
 from budwood._core.model import AttemptPhase, Outcome
 from budwood.errors import BudwoodError, UsageError
+from budwood.workspaces.leases import Gone
 from budwood.workspaces.merging import Conflict
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -27,9 +29,11 @@ def _kind(error: BudwoodError | OSError) -> str:
     match error:
         case Conflict():
             return "conflict"
+        case Gone():
+            return "gone"
         case OSError(errno=number) if number in _FULL:
             return "disk_full"
         case UsageError():
             return "setup"
         case _:
-            return "disk_full" if "No space left on device" in str(error) else "workspace"
+            return "disk_full" if any(os.strerror(number) in str(error) for number in _FULL) else "workspace"

@@ -30,6 +30,7 @@ class Outfitter:
         terms: WorkspaceTerms,
         subdir: Path,
         environ: Mapping[str, str],
+        identity: Mapping[str, str],
         configs: Mapping[str, AgentConfig],
         agent_of: Callable[[str], Agent],
         write_prompt: Callable[[Order], str],
@@ -40,6 +41,8 @@ class Outfitter:
         """Where in a workspace the project is: a repository may hold several."""
         self._environ = environ
         self._agent_of = agent_of
+        self._identity = identity
+        """Who commits: a clone does not have the settings of the repository, and a machine may have none."""
         self._configs = configs
         self._write_prompt = write_prompt
 
@@ -54,6 +57,7 @@ class Outfitter:
             steps=tuple(self._steps(order, launch, setup_due=workspace.setup_due)),
             cwd=cwd,
             env={
+                **self._identity,
                 **order.env,
                 "BUDWOOD_WORKSPACE": cwd,
                 **{f"BUDWOOD_PORT_{number}": str(port) for number, port in enumerate(ports, start=1)},

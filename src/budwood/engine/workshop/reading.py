@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from budwood._core.judge import ENVIRONMENT, SETUP
 from budwood._core.model import AgentTerms, AttemptPhase, Outcome, Told, Usage
 from budwood.agents.base import Agent, OutcomeKind, Price, Reading, Tokens
 from budwood.agents.prices import priced
@@ -16,6 +17,8 @@ from budwood.engine.workshop.orders import Order
 
 _UNKNOWN_LIMIT_MS = 5 * 60 * 1000
 """How long an account rests whose limit is stated without its end."""
+_SEEN = ("memory", *ENVIRONMENT)
+"""What the supervisor saw itself: an agent that was ended cannot know why."""
 TYPES = {
     OutcomeKind.FAILED: "agent",
     OutcomeKind.LIMIT: "limit",
@@ -78,7 +81,7 @@ def _is_settled(outcome: Outcome) -> bool:
 
     A check passes as well where nothing was done.
     """
-    if outcome.phase not in (AttemptPhase.SUCCEEDED, AttemptPhase.FAILED):
+    if outcome.phase not in (AttemptPhase.SUCCEEDED, AttemptPhase.FAILED) or outcome.error_type in _SEEN:
         return True
     changed = outcome.left is not None and outcome.left.files > 0
     return outcome.phase is AttemptPhase.SUCCEEDED and outcome.steps[-1].name == "check" and changed
@@ -87,8 +90,8 @@ def _is_settled(outcome: Outcome) -> bool:
 def _believed(outcome: Outcome, reading: Reading, now_ms: int) -> Outcome:
     if reading.kind is OutcomeKind.OK:
         return outcome
-    if reading.kind is OutcomeKind.FAILED and outcome.steps[-1].name == "check":
-        return outcome  # the check has refused it, which says more
+    if reading.kind is OutcomeKind.FAILED and (outcome.steps[-1].name == "check" or outcome.error_type in SETUP):
+        return outcome  # the check has refused it, or it could not even begin, which says more
     until_ms = (reading.until_ms or now_ms + _UNKNOWN_LIMIT_MS) if reading.kind is OutcomeKind.LIMIT else None
     return msgspec.structs.replace(
         outcome,

@@ -34,6 +34,8 @@ class Workshop(Executor):
         self._orders: dict[str, Order] = {}
         self._preparing: set[str] = set()
         self._cancelled: set[str] = set()
+        self._tidying = 0
+        """How many things are yet to be done that nothing waits for."""
         self._recovering: list[tuple[Order, Outcome, bytes | None]] | None = None
         self._inbox: Inbox | None = None
 
@@ -107,6 +109,10 @@ class Workshop(Executor):
         if self._equipped is not None:
             self._tidy_up(lambda: self._bench.accept(lane, commit))
 
+    @property
+    def is_busy(self) -> bool:
+        return self._tidying > 0 or self._inner.is_busy
+
     def close(self) -> None:
         self._inner.close()
         if self._inbox is not None:
@@ -138,7 +144,10 @@ class Workshop(Executor):
         self._sink.retired(slot, reason=reason)
 
     def _tidy_up(self, call: Callable[[], None]) -> None:
-        """Do what nothing waits for, in order; the next driver does it again if it fails."""
+        """Do what no task waits for, in order; the next driver does it again if it fails."""
+        inbox = self._inbox
+        assert inbox is not None
+        self._tidying += 1
 
         def tidy() -> None:
             try:
@@ -146,7 +155,10 @@ class Workshop(Executor):
             except (BudwoodError, OSError) as error:
                 self.say(f"warning: {error}")
 
-        self._tidier.submit(tidy)
+        self._tidier.submit(tidy).add_done_callback(lambda _: inbox.put(self._tidied))
+
+    def _tidied(self) -> None:
+        self._tidying -= 1
 
     def _in_thread(self, call: Callable[[], Result], *, then: Callable[[Result], None]) -> None:
         """Do something in a thread, and go on with what it gave in the loop, where its errors are raised."""
