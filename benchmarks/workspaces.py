@@ -13,6 +13,7 @@ clock, and of the processor, ours and of the programs that were started; the lat
 import argparse
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -80,8 +81,8 @@ def timed(found: Timings, name: str, action: Callable[[], object]) -> None:
 
 
 def _processor() -> float:
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def measure(where: Path, files: int, rounds: int) -> Timings:
