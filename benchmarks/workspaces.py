@@ -6,12 +6,14 @@
 Each size is a repository of so many files (12 in a directory, about 3 kB each, packed), and an attempt that changes 20
 of them, adds 20 and leaves a fifth as many ignored files. `cold` makes a directory, `warm` resets the one that the last
 attempt left, `keep` writes both trees, ignored files included, and syncs them. Beside them, in the same rounds:
-`git worktree add --detach`, `git clone --shared` and `cp -r` of the checkout. Figures are medians of seconds.
+`git worktree add --detach`, `git clone --shared` and `cp -r` of the checkout. Figures are medians of seconds: by the
+clock, and of the processor, ours and of the programs that were started; the latter say more on a machine that is busy.
 """
 
 import argparse
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -19,13 +21,21 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from budwood.workspaces import Clone, Pool, Repository, find_repository
 
 FILES_IN_A_DIRECTORY = 12
 TEXT = "a line of some length, as source code has them\n" * 60
 PLACES = {"disk": "/var/tmp", "tmpfs": "/dev/shm"}
-Timings = dict[str, list[float]]
+Timings = dict[str, list["Seconds"]]
+
+
+class Seconds(NamedTuple):
+    """What an action took."""
+
+    clock: float
+    processor: float
 
 
 def git(where: Path, *words: str) -> None:
@@ -64,9 +74,15 @@ def work_in(tree: Path, files: int, name: str) -> None:
 
 def timed(found: Timings, name: str, action: Callable[[], object]) -> None:
     """Take the time of one action."""
-    begin = time.perf_counter()
+    begin = Seconds(time.perf_counter(), _processor())
     action()
-    found.setdefault(name, []).append(time.perf_counter() - begin)
+    took = Seconds(time.perf_counter() - begin.clock, _processor() - begin.processor)
+    found.setdefault(name, []).append(took)
+
+
+def _processor() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def measure(where: Path, files: int, rounds: int) -> Timings:
@@ -106,12 +122,18 @@ def _theirs(found: Timings, root: Path, target: Path) -> None:
     shutil.rmtree(target)
 
 
-def report(place: str, files: int, found: Timings) -> dict[str, float]:
+def report(place: str, files: int, found: Timings) -> dict[str, Seconds]:
     """Print one table; return its medians."""
-    medians = {name: statistics.median(seconds) for name, seconds in found.items()}
-    print(f"\n{files:,} files on {place}")
-    for name, seconds in medians.items():
-        print(f"  {name:20} {seconds:8.3f} s   {seconds / medians['git worktree add']:6.2f} x git worktree add")
+    medians = {
+        name: Seconds(*(statistics.median(values) for values in zip(*taken, strict=True)))
+        for name, taken in found.items()
+    }
+    print(f"\n{files:,} files on {place}: seconds, and times git worktree add", flush=True)
+    print(f"  {'':20} {'clock':>8} {'':>6} {'processor':>10}")
+    peer = medians["git worktree add"]
+    for name, took in medians.items():
+        ratios = took.clock / peer.clock, took.processor / peer.processor
+        print(f"  {name:20} {took.clock:8.3f} {ratios[0]:6.2f} {took.processor:10.3f} {ratios[1]:6.2f}", flush=True)
     return medians
 
 
@@ -123,7 +145,7 @@ def main() -> None:
     parser.add_argument("--places", default="disk,tmpfs")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    figures: dict[str, dict[str, float]] = {}
+    figures: dict[str, dict[str, Seconds]] = {}
     for place in given.places.split(","):
         for files in map(int, given.sizes.split(",")):
             with tempfile.TemporaryDirectory(prefix="budwood-bench-", dir=PLACES[place]) as folder:

@@ -9,9 +9,18 @@ import pytest
 
 from budwood.errors import WorkspaceError
 from budwood.testing.workspaces import bytes_in, git
-from budwood.workspaces import Clone, Pool, Repository, Worktree, find_repository
-from budwood.workspaces.folding import find_kept, fold, folded_refs
-from budwood.workspaces.gc import apply_gc, plan_gc, take_stock
+from budwood.workspaces import (
+    Clone,
+    Pool,
+    Repository,
+    Worktree,
+    apply_gc,
+    find_kept,
+    find_repository,
+    plan_gc,
+    take_stock,
+)
+from budwood.workspaces.folding import fold, folded_refs
 
 
 @pytest.fixture

@@ -6,6 +6,6 @@ from tests.support.unprivileged import needs_root, run_as_nobody
 
 @needs_root
 @pytest.mark.slow
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(420)
 def test_workspaces_pass_as_an_unprivileged_user() -> None:
-    run_as_nobody(["tests/workspaces", "--ignore=tests/workspaces/test_unprivileged.py"], timeout_s=200)
+    run_as_nobody(["tests/workspaces", "--ignore=tests/workspaces/test_unprivileged.py"], timeout_s=380)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from budwood.workspaces.git import Git
-from budwood.workspaces.survey import NOTHING, Survey, Walk
+from budwood.workspaces.survey import NOTHING, Known, Survey, Walk
 
 
 class Changes(NamedTuple):
@@ -34,22 +34,24 @@ def compare(
     tree: Path,
     index: Path | None,
     *,
+    known: Known | None = None,
     skip: str | None,
     spare: re.Pattern[bytes] = NOTHING,
     take: Callable[[Survey], None] | None = None,
 ) -> Changes:
     """Look through a directory and compare it with an index that has files only; without one, everything is new.
 
-    `take` gets what was found while git is still at work; the answer then has only what was found after that.
+    `known` are the files of the index, if they have been listed. `take` gets what was found while git is still at
+    work; the answer then has only what was found after that.
     """
     walk = Walk(tree, skip=skip, spare=spare)
     if index is None:
-        walk.beside(())
+        walk.beside(Known(()))
         return Changes(walk.found, (), [], [])
     aimed = git.aimed(work_tree=tree, index=index)
     with ThreadPoolExecutor(1) as beside:
         differing = beside.submit(aimed.run, "diff-files", "-z", "--name-only")
-        known = aimed.run("ls-files", "-z").split(b"\0")[:-1]
+        known = known or list_known(aimed)
         walk.beside(known)
         if take is not None:
             take(walk.found)
@@ -67,7 +69,26 @@ def compare(
             walk.into(path)
         elif mode:
             walk.found.special.append(path)
-    return Changes(walk.found, known, changed, gone)
+    return Changes(walk.found, known.paths, changed, gone)
+
+
+def list_known(git: Git) -> Known:
+    """List the files of the index that git is aimed at."""
+    return Known(git.run("ls-files", "-z").split(b"\0")[:-1])
+
+
+class Bases:
+    """The files of the base that was asked for last: attempts often begin with the same one."""
+
+    def __init__(self) -> None:
+        self._last: tuple[str, Known] | None = None
+
+    def known(self, base: str, git: Git) -> Known:
+        """List the files of a base; git is aimed at an index that has just those."""
+        last = self._last
+        if last is None or last[0] != base:
+            self._last = last = (base, list_known(git))
+        return last[1]
 
 
 class _Lies:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from budwood.workspaces import direct
 from budwood.workspaces.candidate import Candidates
-from budwood.workspaces.changes import Changes, compare, has_attributes
+from budwood.workspaces.changes import Bases, Changes, compare, has_attributes
 from budwood.workspaces.git import Git, GitFailed
 from budwood.workspaces.laying import INDEX, Laid, laid_out
 from budwood.workspaces.sparse import FILE as SPARSE_FILE
@@ -76,6 +76,7 @@ class Keeper:
         self, folder: Path, git: Git, *, common: Path, settings: Sequence[tuple[str, str]], cones: str = ""
     ) -> None:
         self.cones = cones
+        self.bases = Bases()
         name = f"plain-{hashlib.sha256(cones.encode()).hexdigest()[:12]}.git" if cones else "plain.git"
         more = SPARSE if cones else ()
         self.plain = _prepared(folder / name, git, common, settings=(*_ANY_NAME, *settings, *more))
@@ -112,7 +113,8 @@ class Keeper:
         leave = frozenset(without)
         changes = None
         if laid is not None and not (laid.links or laid.converts or self._converts or self.cones):
-            changes = compare(self.whole.git, tree, folder / INDEX, skip=skip, spare=spare)
+            known = self.bases.known(base, self.whole.git.aimed(index=folder / INDEX))
+            changes = compare(self.whole.git, tree, folder / INDEX, known=known, skip=skip, spare=spare)
         if changes is not None and not has_attributes(changes.found.files):
             written = direct.write(
                 self.whole.git,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from budwood.workspaces.changes import compare, has_attributes
+from budwood.workspaces.changes import Bases, compare, has_attributes
 from budwood.workspaces.git import Git, listed
 from budwood.workspaces.records import put, read, take_away
 from budwood.workspaces.removal import clear
@@ -44,7 +44,15 @@ def laid_out(folder: Path, base: str, *, cones: str) -> Laid | None:
 
 
 def lay_out(
-    git: Git, folder: Path, base: str, *, cones: str, skip: str | None, spare: re.Pattern[bytes], raw: bool
+    git: Git,
+    folder: Path,
+    base: str,
+    *,
+    bases: Bases,
+    cones: str,
+    skip: str | None,
+    spare: re.Pattern[bytes],
+    raw: bool,
 ) -> None:
     """Make `tree` in a place hold the files of a commit, what is spared, and nothing else; believe nothing in it.
 
@@ -56,7 +64,9 @@ def lay_out(
     if laid is None or laid.links or cones:
         laid = _lay_anew(aimed, folder, base, cones=cones, skip=skip, spare=spare)
     else:
-        changes = compare(git, tree, folder / INDEX, skip=skip, spare=spare, take=partial(clear, tree))
+        known = bases.known(base, aimed)
+        take = partial(clear, tree)
+        changes = compare(git, tree, folder / INDEX, known=known, skip=skip, spare=spare, take=take)
         clear(tree, changes.found)
         wanted = [*changes.changed, *changes.gone]
         if wanted:

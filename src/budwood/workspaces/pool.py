@@ -224,6 +224,7 @@ class Pool(Workspaces):
             keeper.whole.git if kind.raw else keeper.plain,
             place.folder,
             base,
+            bases=keeper.bases,
             cones=keeper.cones,
             skip=kind.skip,
             spare=self._spare,

@@ -8,7 +8,7 @@ Knows directories; must not know git, or read a file.
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,32 @@ class Survey:
     """What was not looked into, whether something in it is known or not."""
 
 
+class Known:
+    """Files that are expected in a directory."""
+
+    def __init__(self, paths: Sequence[bytes]) -> None:
+        self.paths = paths
+        self.folders: dict[bytes, tuple[set[bytes], list[bytes]]] = {b"": (set(), [])}
+        """By directory: all names in it, and those that are directories, by their paths."""
+        for path in paths:
+            folder, _, name = path.rpartition(b"/")
+            if folder not in self.folders:
+                self._add_folder(folder)
+            self.folders[folder][0].add(name)
+
+    def _add_folder(self, folder: bytes) -> None:
+        """Make a directory known, to the one above it as well, and so on to the first that is known."""
+        is_known = False
+        while not is_known:
+            self.folders.setdefault(folder, (set(), []))
+            above, _, name = folder.rpartition(b"/")
+            is_known = above in self.folders
+            names, folders = self.folders.setdefault(above, (set(), []))
+            names.add(name)
+            folders.append(folder)
+            folder = above
+
+
 class Walk:
     """Looks through one directory, but for one name at the top; what may not be read is made readable first."""
 
@@ -44,13 +70,12 @@ class Walk:
         self._skip = None if skip is None else os.fsencode(skip)
         self._spares = None if spare is NOTHING else spare.fullmatch
 
-    def beside(self, known: Iterable[bytes]) -> None:
+    def beside(self, known: Known) -> None:
         """Find everything that is not among known files, and is in no directory that lies in the place of one."""
-        expected = _expected(known)
         waiting = [b""]
         while waiting:
             folder = waiting.pop()
-            names, folders = expected[folder]
+            names, folders = known.folders[folder]
             for name in _names(self._base + folder):
                 if name not in names and (folder or name != self._skip):
                     self._sort_in(folder + b"/" + name if folder else name)
@@ -104,33 +129,12 @@ class Walk:
 
 
 def look_through(
-    root: Path, *, skip: str | None, spare: re.Pattern[bytes] = NOTHING, known: Iterable[bytes] = ()
+    root: Path, *, skip: str | None, spare: re.Pattern[bytes] = NOTHING, known: Sequence[bytes] = ()
 ) -> Survey:
     """List what is there beside what is known."""
     walk = Walk(root, skip=skip, spare=spare)
-    walk.beside(known)
+    walk.beside(Known(known))
     return walk.found
-
-
-def _expected(paths: Iterable[bytes]) -> dict[bytes, tuple[set[bytes], list[bytes]]]:
-    """Sort paths by directory: all names in each, and those that are directories by their paths."""
-    found: dict[bytes, tuple[set[bytes], list[bytes]]] = {b"": (set(), [])}
-    for path in paths:
-        folder, _, name = path.rpartition(b"/")
-        if folder in found:
-            found[folder][0].add(name)
-            continue
-        found[folder] = ({name}, [])
-        while folder:  # make it known to the one above, and that to the next, until one is
-            above, _, name = folder.rpartition(b"/")
-            is_known = above in found
-            names, folders = found.setdefault(above, (set(), []))
-            names.add(name)
-            folders.append(folder)
-            if is_known:
-                break
-            folder = above
-    return found
 
 
 def _is_odd(name: bytes) -> bool:
