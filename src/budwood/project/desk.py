@@ -86,11 +86,12 @@ class Desk:
 
     def branch_of(self, lane: str) -> str | None:
         """Name the branch that shows where a lane has come to, if there is one."""
-        return Branches(self.repository, self.refs).find(self._branch_names[lane])
+        return self._branches.get(lane)
 
     @cached_property
-    def _branch_names(self) -> dict[str, str]:
-        return branch_names(self.state)
+    def _branches(self) -> dict[str, str]:
+        made = Branches(self.repository, self.refs).made()
+        return {lane: made[wanted] for lane, wanted in branch_names(self.state).items() if wanted in made}
 
     def refuse_outside_git(self, what: str) -> None:
         """Refuse what needs a repository of the user's own."""
