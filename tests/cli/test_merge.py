@@ -110,6 +110,7 @@ def test_a_detached_head_wants_a_branch_named(evening: Evening) -> None:
         (("bad",), "attempt 1 at task bad of run night failed: only what was accepted is merged"),
         (("nope",), "run night has no task 'nope'"),
         (("docs", "--into", "nope"), "there is no branch nope"),
+        (("docs", "--into", "lane-api"), "branch lane-api is moved by budwood alone"),
     ],
 )
 def test_what_cannot_be_merged_is_refused(evening: Evening, words: tuple[str, ...], told: str) -> None:

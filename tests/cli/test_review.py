@@ -1,13 +1,17 @@
 """review, diff, lanes, show, approve, reject, revise: what was made overnight is looked at and decided about."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from tests.cli.test_completion import complete
-from tests.cli.world import Terminal
+from tests.cli.world import Terminal, wait_for
 from tests.support.evening import Evening, evening, made_evening
 from tests.support.program import golden
 
+from budwood._core.events import DriverStarted
 from budwood._core.model import Review, TaskPhase
 from budwood.testing.workspaces import git
 
@@ -149,9 +153,6 @@ def test_a_run_without_workspaces_has_nothing_to_review(evening: Evening) -> Non
 
 
 def test_a_walk_shows_asks_and_decides(evening: Evening) -> None:
-    import os
-    import sys
-
     terminal = Terminal([sys.executable, "-m", "budwood", "review", "--walk"], cwd=evening.root, env=dict(os.environ))
     try:
         terminal.wait_text("1/4 models: attempt 1 succeeded, 1 file, +1 -0, $0.25")
@@ -183,3 +184,39 @@ def test_names_are_completed(evening: Evening) -> None:
     assert complete("budwood diff night doc", cwd=evening.root) == ["docs"]
     assert complete("budwood diff night docs.", cwd=evening.root) == ["docs.1"]
     assert complete("budwood merge night a", cwd=evening.root) == ["api"]
+
+
+def test_the_end_of_a_run_points_to_what_waits(evening: Evening) -> None:
+    assert "budwood review night shows what waits for a decision" in evening.call("resume", "night").err
+    evening.call("approve", "night", "models", "views", "docs")
+    evening.call("reject", "night", "bad")
+    assert "budwood review" not in evening.call("resume", "night").err
+
+
+def test_a_run_that_is_driven_takes_decisions_meanwhile(evening: Evening) -> None:
+    go = evening.folder / "go"
+    held = f"[[step]]\ndo = 'run'\ncommand = 'until [ -e {go} ]; do sleep 0.02; done'\n"
+    quick = "[[step]]\ndo = 'write'\npath = 'quick.txt'\ntext = 'quick'\n"
+    (evening.root / "live.toml").write_text(
+        f'[run]\nagent = "script"\n[[task]]\nid = "quick"\nprompt = """{quick}"""\n'
+        f'[[task]]\nid = "held"\nallow_unchanged = true\nprompt = """{held}"""\n'
+    )
+    driver = subprocess.Popen(
+        [sys.executable, "-m", "budwood", "run", "live.toml"],
+        cwd=evening.root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(lambda: "quick" in evening.call("review", "live").out, what="the first candidate")
+        merged = evening.call("merge", "live", "quick")
+        assert "live: merged: quick" in merged.err, merged.err
+        assert "already driven" in evening.call("recover", "live").err
+        go.touch()
+        assert driver.wait(30) == 0
+    finally:
+        go.touch()
+        driver.kill()
+        driver.wait()
+    assert evening.state("live").task("quick").review is Review.MERGED
+    assert sum(isinstance(event, DriverStarted) for event in evening.events("live")) == 1

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.program import Ran, call
 
+from budwood._core.events import Event, Recorded
 from budwood._core.replay import fold
 from budwood._core.state import RunState
 from budwood.stores import open_store
@@ -124,9 +125,16 @@ class Evening:
 
     def state(self, name: str = "night") -> RunState:
         """Fold the run's events."""
+        return fold(self._read(name))
+
+    def events(self, name: str = "night") -> list[Event]:
+        """List the run's events."""
+        return [recorded.event for recorded in self._read(name)]
+
+    def _read(self, name: str) -> list[Recorded]:
         with open_store(self.root / ".budwood" / "store.db", create=False) as store:
             run = next(row for row in store.runs() if row.name == name)
-            return fold(store.read(run.id))
+            return list(store.read(run.id))
 
     def commit(self, path: str, text: str) -> str:
         """Let the user commit a file."""

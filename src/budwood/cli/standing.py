@@ -15,6 +15,7 @@ from budwood.cli.reasons import Scene, held_back
 from budwood.cli.verdict import more_flag
 from budwood.project.find import begin_command
 from budwood.project.times import iso
+from budwood.review.undecided import undecided
 
 MOST = 20
 """So many tasks that wait or failed are listed; `show` has all."""
@@ -106,7 +107,10 @@ def next_command(scene: Scene, row: RunRow) -> str | None:
     follows = way_on(scene, row)
     if follows is not None:
         return follows
-    return f"budwood why {shlex.quote(row.name)}" if scene.state.counts[TaskPhase.FAILED] else None
+    if scene.state.counts[TaskPhase.FAILED]:
+        return f"budwood why {shlex.quote(row.name)}"
+    waits = next(undecided(scene.state), None) is not None
+    return f"budwood review {shlex.quote(row.name)}" if waits else None
 
 
 def _open_attempt(scene: Scene, task: TaskState) -> OpenAttempt:

@@ -6,13 +6,14 @@ Knows the verdict and the store's rows. Must not decide: the exit code is the en
 import shlex
 from collections.abc import Iterator
 
-from budwood._core.model import RunPhase, TaskId
+from budwood._core.model import ENDED_RUN, RunPhase, TaskId
 from budwood._core.state import RunState
 from budwood.cli.text import one_line
 from budwood.cli.view.lines import logs_command
 from budwood.engine import Exit, Verdict
 from budwood.project.times import span
 from budwood.project.words import counted, money, some
+from budwood.review.undecided import undecided
 from budwood.stores import Store
 
 _SHOWN_FAILURES = 10
@@ -24,6 +25,10 @@ _CAUSES = {
     "pause": "pause",
     "cancel": "cancel request",
     "retry": "retry request",
+    "revise": "revision",
+    "approved": "approval",
+    "rejected": "rejection",
+    "merged": "merge",
     "budget": "spent budget",
     "breaker": "open breaker",
     "strict": "strict stop",
@@ -48,7 +53,7 @@ def verdict_lines(verdict: Verdict, state: RunState, store: Store, *, hint: str 
     yield from _remarks(state)
     if verdict.externals:
         yield f"outside the determinism promise: {_externals(verdict)}"
-    hints = [text for text in (_hint(verdict), hint) if text]
+    hints = [text for text in (_hint(verdict), _review_hint(verdict, state), hint) if text]
     if hints:
         yield ""
         yield f"hint: {'; '.join(hints)}"
@@ -111,6 +116,13 @@ def _hint(verdict: Verdict) -> str:
     if verdict.failed or verdict.counts["cancelled"]:
         return f"budwood retry {name} tries again what did not succeed"
     return ""
+
+
+def _review_hint(verdict: Verdict, state: RunState) -> str:
+    """Point to what waits to be decided about, once nothing more comes."""
+    if verdict.phase not in ENDED_RUN or next(undecided(state), None) is None:
+        return ""
+    return f"budwood review {shlex.quote(verdict.name)} shows what waits for a decision"
 
 
 def more_flag(reason: str) -> str:

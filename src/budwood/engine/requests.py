@@ -147,6 +147,8 @@ def _with_relatives(state: RunState, tasks: list[TaskState]) -> list[int]:
 
 
 def _decide(state: RunState, wish: Wish, decision: Decision) -> tuple[list[Event], str]:
+    if not wish.tasks:
+        raise _Refusal("a decision names its tasks")
     events: list[Event] = []
     for task in wish.tasks:
         made = _candidate(task, decision)
@@ -169,6 +171,8 @@ def _candidate(task: TaskState, decision: Decision) -> Made | None:
 
 
 def _revise(state: RunState, wish: Wish) -> tuple[list[Event], str]:
+    if len(wish.tasks) != 1:
+        raise _Refusal("a revision names one task")
     (task,) = wish.tasks
     if task.last is None or not task.spec.agent:
         raise _Refusal(f"no agent has left anything for task {task.spec.id} that could be revised")

@@ -15,7 +15,7 @@ from budwood._core.model import AttemptPhase, Left, Told, WorkspaceTerms
 from budwood._core.replay import fold
 from budwood._core.rows import RunRow, TaskRow
 from budwood._core.state import RunState, TaskState
-from budwood.engine.workshop.branches import Branches
+from budwood.engine.workshop.branches import Branches, made_by_us
 from budwood.engine.workshop.orders import branch_names
 from budwood.errors import NoSuchId, UsageError
 from budwood.project.bench import run_refs
@@ -86,11 +86,12 @@ class Desk:
 
     def branch_of(self, lane: str) -> str | None:
         """Name the branch that shows where a lane has come to, if there is one."""
-        return Branches(self.repository, self.refs).find(self._branch_names[lane])
+        return self._branches.get(lane)
 
     @cached_property
-    def _branch_names(self) -> dict[str, str]:
-        return branch_names(self.state)
+    def _branches(self) -> dict[str, str]:
+        made = Branches(self.repository, self.refs).made()
+        return {lane: made[wanted] for lane, wanted in branch_names(self.state).items() if wanted in made}
 
     def refuse_outside_git(self, what: str) -> None:
         """Refuse what needs a repository of the user's own."""
@@ -99,6 +100,14 @@ class Desk:
                 f"run {self.row.name} worked on copies of {self.ground.repository.root}, which is in no git "
                 f"repository: there is no branch to {what}",
                 hint=f"budwood apply {self.row.name} TASK writes files back",
+            )
+
+    def refuse_ours(self, branch: str) -> None:
+        """Refuse to merge into a branch that shows where a lane is: no run would know its own any more."""
+        if branch in made_by_us(self.repository):
+            raise UsageError(
+                f"branch {branch} is moved by budwood alone: it shows where a lane has come to",
+                hint=f"git branch NAME {branch} makes one of your own there; then --into NAME",
             )
 
     def find(self, given: str) -> Candidate:

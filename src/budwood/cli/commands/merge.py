@@ -36,6 +36,7 @@ def command(run: str, line: str, into: str | None, squash: bool, where: str | No
         desk.refuse_outside_git("merge into")
         found = find_line(desk, line)
         branch = into or _here(desk)
+        desk.refuse_ours(branch)
         there = found_in(desk.git, found.commit, branch_head(desk.repository, branch))
         if there is not None:
             note(f"{found.called} is merged into {branch} already: {there}")

@@ -20,10 +20,10 @@ class Branches:
         self._repository = repository
         self._twins = f"{refs}/{_TWINS}/"
 
-    def find(self, wanted: str) -> str | None:
-        """Return what the branch is called that was to be called so, if it was made."""
-        made = self._refs(f"{self._twins}{wanted}/")
-        return next((name.rpartition("/")[2] for name in made), None)
+    def made(self) -> dict[str, str]:
+        """Tell what each branch that was made is called, by what it was to be called."""
+        names = (name.removeprefix(self._twins) for name in self._refs(self._twins))
+        return dict(name.split("/") for name in names)
 
     def move(self, wanted: str, commit: str) -> None:
         """Let a branch stand at a commit; it is made if there is none, under another name if that one is taken."""
