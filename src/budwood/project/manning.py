@@ -77,7 +77,7 @@ def _manned(task: TaskSpec, number: int, plan: Plan, agents: AgentSettings, reso
     if not names:
         raise PlanError(
             f"task {str(task.id)!r} of {plan.path} has a prompt and no agent",
-            hint='agent = "claude" in [run] names one for all tasks; budwood doctor shows which are here',
+            hint='agent = "claude" in [run], or --agent claude, names one for all; budwood doctor shows which are here',
         )
     for name in names:
         agents.config(name)
