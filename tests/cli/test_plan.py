@@ -67,10 +67,21 @@ def test_a_wide_batch_is_cut_on_a_terminal_and_whole_in_a_pipe(tmp_path: Path) -
     assert "task-number-39" in call("plan", "show", plan, cwd=tmp_path).out
 
 
-def test_check_says_that_nothing_is_wrong(tmp_path: Path) -> None:
+def test_check_says_who_is_missing_and_what_may_not_be_meant(tmp_path: Path) -> None:
     ran = call("plan", "check", SEED, cwd=tmp_path)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == f"{SEED}: 7 tasks, 3 lanes; widest batch 2, longest path 4; nothing to warn of\n"
+    assert ran.out == (
+        "warning: a prompt and no agent, so it must be named when this is run (--agent NAME): "
+        "'1', '2', '3', '4', '5' and 2 more\n"
+        f"{SEED}: 7 tasks, 3 lanes; widest batch 2, longest path 4; 1 warning\n"
+    )
+    (tmp_path / "tasks.json").write_bytes(Path(SEED).read_bytes())
+    (tmp_path / "budwood.toml").write_text('[run]\nagent = "script"\nslots = 1\n')
+    assert call("plan", "check", "tasks.json", cwd=tmp_path).out == (
+        "warning: tasks '6' and '7' of lane '3' do not come after each other: the first to be ready goes first, "
+        "so another run may end with other files\n"
+        "tasks.json: 7 tasks, 3 lanes; widest batch 2, longest path 4; 1 warning\n"
+    )
 
 
 def test_check_lists_warnings_and_is_no_error(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_a_cycle_is_refused_before_anything_is_written(budwood: Budwood) -> None
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[[task]]\nid = 'a'\nprompt = 'write it'\n", "task 'a' of plan.toml has a prompt but no command"),
+        ("[[task]]\nid = 'a'\nprompt = 'write it'\n", "task 'a' of plan.toml has a prompt and no agent"),
         ("[[task]]\nid = 'a'\nrun = 'true'\ncpus = 100000\n", "can never start"),
         ("[[task]]\nid = 'a'\nrunn = 'true'\n", "unknown key 'runn'"),
         ("[[task]\n", "not TOML"),

@@ -50,7 +50,7 @@ def test_limits_of_groups_without_tasks_are_named() -> None:
 
 def test_tasks_with_nothing_to_do_are_named() -> None:
     tasks = [TaskSpec(id=n) for n in range(7)]
-    assert warned(TaskSpec(id="p", prompt="x"), *tasks) == [
+    assert warned(TaskSpec(id="p", prompt="x", agent=("claude",)), *tasks) == [
         "neither run, function nor prompt, so nothing to do: '0', '1', '2', '3', '4' and 2 more"
     ]
 

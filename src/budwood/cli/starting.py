@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import click
 
+from budwood._core.model import WorkspaceTerms
 from budwood.cli.costs import estimate_line
 from budwood.cli.text import one_line
 from budwood.errors import UsageError
@@ -49,11 +50,8 @@ def agree(planned: Planned, outlook: Estimate, *, no_budget: bool) -> Iterator[s
         raise UsageError("nothing was started", hint=hint)
 
 
-def announce(planned: Planned, *, is_new: bool, include_dirty: bool) -> Iterator[str]:
+def announce(planned: Planned, terms: WorkspaceTerms, *, is_new: bool, include_dirty: bool) -> Iterator[str]:
     """Say what agents may do, where they work, and which of the user's changes they do not see."""
-    terms = planned.settings.workspace
-    if terms is None:
-        return
     ground = find_ground(planned.project, terms.kind)
     if is_new and ground.in_git:
         dirty = [one_line(name) for name in ground.repository.dirty()]

@@ -36,6 +36,7 @@ def warnings(
         *_groups(plan, settings),
         *_unreserved(plan, settings),
         *_nothing_to_do(plan),
+        *_nobody(plan),
     ]
 
 
@@ -128,7 +129,15 @@ def _unreserved(plan: Plan, settings: RunSettings) -> Iterator[str]:
 def _nothing_to_do(plan: Plan) -> Iterator[str]:
     empty = [str(t.id) for t in plan.tasks if t.run is None and t.function is None and not t.prompt]
     if empty:
-        named = ", ".join(map(repr, empty[:_SHOWN])) + (
-            f" and {len(empty) - _SHOWN} more" if len(empty) > _SHOWN else ""
-        )
-        yield f"neither run, function nor prompt, so nothing to do: {named}"
+        yield f"neither run, function nor prompt, so nothing to do: {_named(empty)}"
+
+
+def _nobody(plan: Plan) -> Iterator[str]:
+    left = [str(t.id) for t in plan.tasks if t.run is None and t.function is None and t.prompt and not t.agent]
+    if left:
+        yield f"a prompt and no agent, so it must be named when this is run (--agent NAME): {_named(left)}"
+
+
+def _named(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+    return ", ".join(map(repr, ids[:_SHOWN])) + more

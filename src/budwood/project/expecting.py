@@ -5,7 +5,6 @@ Knows stores and events. Must not decide whether that is too much.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from statistics import median
 
 import msgspec
 from msgspec import Struct
@@ -48,6 +47,8 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
 def expectations(store: Store, agents: Iterable[str]) -> Expectations:
     """Look what attempts of these agents cost before."""
+    from statistics import median  # most runs have nothing to estimate, and start sooner without it
+
     wanted, seen = set(agents), defaultdict[tuple[str, str], list[float]](list)
     paid = [run for run in store.runs() if run.cost_usd > 0 and run.attempts <= LARGEST]
     for run in paid[-LOOKED_AT:] if wanted else ():

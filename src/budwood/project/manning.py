@@ -32,12 +32,17 @@ def has_prompts(tasks: Iterable[TaskSpec]) -> bool:
     return any(task.run is None and task.function is None for task in tasks)
 
 
-def man(plan: Plan, settings: RunSettings, project: Project, resolved: Resolved) -> tuple[Plan, RunSettings]:
-    """Give every task with a prompt its agents, and the run its terms with them."""
+def man(
+    plan: Plan, settings: RunSettings, project: Project, resolved: Resolved, *, refuse: bool = True
+) -> tuple[Plan, RunSettings]:
+    """Give every task with a prompt its agents, and the run its terms with them; refuse tasks that nobody would do."""
     if not has_prompts(plan.tasks) and not resolved.value("agent"):
         return plan, settings
     agents = agent_settings(resolved)
-    tasks = tuple(_manned(task, number, plan, agents, resolved) for number, task in enumerate(plan.tasks))
+    tasks = tuple(
+        _manned(task, number, plan, agents=agents, resolved=resolved, refuse=refuse)
+        for number, task in enumerate(plan.tasks)
+    )
     names = dict.fromkeys(name for task in tasks for name in task.agent)
     names.update(dict.fromkeys(_default(resolved)))
     slots = AGENT_SLOTS if resolved.origin("slots") == DEFAULT else settings.slots
@@ -62,10 +67,14 @@ def refuse_missing(settings: RunSettings, tasks: Sequence[TaskSpec], project: Pr
             )
 
 
-def _manned(task: TaskSpec, number: int, plan: Plan, agents: AgentSettings, resolved: Resolved) -> TaskSpec:
+def _manned(
+    task: TaskSpec, number: int, plan: Plan, *, agents: AgentSettings, resolved: Resolved, refuse: bool
+) -> TaskSpec:
     if task.run is not None or task.function is not None:
         return task
     if not task.prompt.strip():
+        if not refuse:
+            return task
         raise PlanError(
             f"task {str(task.id)!r} of {plan.path} has nothing to do: no run, no function, no prompt",
             hint='give it one: run = "…" is a command, prompt = "…" is for an agent',
@@ -74,10 +83,12 @@ def _manned(task: TaskSpec, number: int, plan: Plan, agents: AgentSettings, reso
     lane = "" if task.lane is None else str(task.lane)
     chosen = choose(agents.model_rules, asked, task=str(task.id), lane=lane, description=task.description)
     names = task.agent or ((chosen.agent,) if chosen.agent is not None else ())
+    if not names and not refuse:
+        return task
     if not names:
         raise PlanError(
             f"task {str(task.id)!r} of {plan.path} has a prompt and no agent",
-            hint='agent = "claude" in [run] names one for all tasks; budwood doctor shows which are here',
+            hint='agent = "claude" in [run], or --agent claude, names one for all; budwood doctor shows which are here',
         )
     for name in names:
         agents.config(name)

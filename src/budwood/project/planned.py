@@ -152,25 +152,34 @@ class Planned:
         return None if edited else state
 
 
-def read_planned(file: str, flags: Mapping[str, object], *, project: Project | None = None) -> Planned:
+def read_planned(
+    file: str, flags: Mapping[str, object], *, project: Project | None = None, manned: bool = True
+) -> Planned:
     """Read a plan file and refuse what cannot run: cycles, unknown ids, tasks that could never start.
 
-    It belongs to the project that it lies in, unless another is named.
+    It belongs to the project that it lies in, unless another is named. Tasks that nobody would do are refused, unless
+    it is only looked at: who does them may be said when it runs.
     """
     path = Path(file)
     plan = read_plan(path)
     source = path.resolve()
-    return make_planned(plan, project or find_project(source.parent), flags=flags, source=str(source))
+    return make_planned(plan, project or find_project(source.parent), flags=flags, source=str(source), manned=manned)
 
 
 def make_planned(
-    plan: Plan, project: Project, *, flags: Mapping[str, object], source: str, strategy: Strategy | None = None
+    plan: Plan,
+    project: Project,
+    *,
+    flags: Mapping[str, object],
+    source: str,
+    strategy: Strategy | None = None,
+    manned: bool = True,
 ) -> Planned:
     """Give a plan its settings and refuse what cannot run; `strategy` is the object that the settings only name."""
     resolved = project.resolve(flags=flags, plan=plan)
     plan = with_defaults(plan, resolved)
     settings = run_settings(resolved, this_machine())
-    plan, settings = man(plan, settings, project, resolved)
+    plan, settings = man(plan, settings, project, resolved, refuse=manned)
     graph = build(plan.tasks, plan.lanes)
     refuse_impossible(plan, settings)
     leads = leader_of(plan, project, resolved) if strategy is None else strategy

@@ -125,7 +125,7 @@ def check(file: Path, as_json: bool) -> None:
     Example: budwood plan check tonight.toml
     """
     with building():
-        planned = keep(read_planned(str(file), {}))
+        planned = keep(read_planned(str(file), {}, manned=False))
     plan, graph, warnings = planned.plan, planned.graph, planned.warnings()
     _note_left_out(plan)
     sizes = widths(graph)

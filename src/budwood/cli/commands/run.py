@@ -13,7 +13,6 @@ from budwood.cli.drive import Manner, tell, write_err
 from budwood.cli.garbage import building
 from budwood.cli.launch import Launch, launch, refuse_unheard
 from budwood.cli.options import drive_options, limit_options
-from budwood.cli.starting import agree, announce, look_back
 from budwood.cli.text import one_line
 from budwood.engine import reach_verdict
 from budwood.executors.local import find_binary
@@ -73,6 +72,8 @@ def command(
     with planned.project.open_store(planned.resolved, create=True) as store:
         is_new = again or not _has_begun(newest_of(store, planned.source))
         if planned.settings.agents:
+            from budwood.cli.starting import agree, look_back
+
             planned, outlook = look_back(planned, store)
             if is_new:
                 money = list(agree(planned, outlook, no_budget=no_budget))
@@ -83,8 +84,10 @@ def command(
             if code is not None:
                 return code
             _note_name(flags["name"], claim.name)
-        if not quiet:
-            write_err(announce(planned, is_new=is_new, include_dirty=include_dirty))
+        if planned.settings.workspace is not None and not quiet:
+            from budwood.cli.starting import announce
+
+            write_err(announce(planned, planned.settings.workspace, is_new=is_new, include_dirty=include_dirty))
         what = Launch(
             project=planned.project,
             resolved=planned.resolved,
