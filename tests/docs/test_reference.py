@@ -96,6 +96,7 @@ def test_every_type_of_an_attempts_error_is_explained() -> None:
         "check",
         "unchanged",
         "conflict",
+        "gone",
         LIMIT,
         *OUTSIDE,
         *SETUP,

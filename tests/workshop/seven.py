@@ -38,7 +38,7 @@ def _action(number: int) -> str:
             text=f"{number}\n",
         ),
     ]
-    return steps(*reads, *changes, do("cost", usd=0.25, tokens=100))
+    return steps(*reads, *changes, do("cost", usd=0.25, tokens=100), do("sleep", seconds=0.2))
 
 
 def write_plan(site: Site) -> str:

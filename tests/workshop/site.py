@@ -139,7 +139,7 @@ class Site(Budwood):
         assert end.left is not None
         assert self.git("rev-parse", end.left.ref) == end.left.commit
         repository = self.repository
-        pool = Pool(self.root.parent / "another-pool", repository, lambda _: Clone(repository))
+        pool = Pool(self.root.parent / "another-pool", repository, Clone(repository))
         with TemporaryDirectory(dir=self.root.parent) as into:
             pool.restore(self.git("rev-parse", end.left.ref), Path(into))
             return bytes_in(Path(into))
