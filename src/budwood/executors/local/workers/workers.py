@@ -89,6 +89,7 @@ class Workers:
 
     def close(self) -> None:
         """Let all workers go: the idle ones in their own way, if that is soon; the others with this driver."""
+        self._ahead.close()
         for bench in self._benches.values():
             bench.hang_up()
         until = time.monotonic() + _LEAVE_WITHIN_S
@@ -98,7 +99,6 @@ class Workers:
                     pass
         for bench in self._benches.values():
             bench.leave()
-        self._ahead.close()
 
     def _take_token(self) -> tuple[bool, int | None]:
         """Take a place on the machine, where those are counted; say whether there was one."""
