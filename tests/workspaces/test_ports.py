@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from budwood.errors import WorkspaceError
-from budwood.workspaces.branches import lane_branch
+from budwood._core.branches import lane_branch
 from budwood.workspaces.ports import Ports
 
 

@@ -3,7 +3,7 @@
 Knows the model and settings. Must not read files.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -35,6 +35,11 @@ class Plan:
     def layer(self) -> Layer:
         """The [run] table as a layer of settings."""
         return self.path, self.run
+
+
+def has_prompts(tasks: Iterable[TaskSpec]) -> bool:
+    """Say whether there is anything for an agent to do."""
+    return any(task.run is None and task.function is None for task in tasks)
 
 
 def with_defaults(plan: Plan, resolved: Resolved) -> Plan:

@@ -5,7 +5,7 @@ Knows plans, agents' configurations and what of agents is on this machine. Must 
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,17 +27,10 @@ AGENT_TIMEOUT_S = 3600.0
 AGENT_RETRIES = 1
 
 
-def has_prompts(tasks: Iterable[TaskSpec]) -> bool:
-    """Say whether there is anything for an agent to do."""
-    return any(task.run is None and task.function is None for task in tasks)
-
-
 def man(
     plan: Plan, settings: RunSettings, project: Project, resolved: Resolved, *, refuse: bool = True
 ) -> tuple[Plan, RunSettings]:
     """Give every task with a prompt its agents, and the run its terms with them; refuse tasks that nobody would do."""
-    if not has_prompts(plan.tasks) and not resolved.value("agent"):
-        return plan, settings
     agents = agent_settings(resolved)
     tasks = tuple(
         _manned(task, number, plan, agents=agents, resolved=resolved, refuse=refuse)

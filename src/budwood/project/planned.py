@@ -20,7 +20,7 @@ from budwood._core.state import RunState
 from budwood.engine import Opening
 from budwood.engine.opening import begin_run, go_on, revision
 from budwood.errors import UsageError
-from budwood.plans import Plan, read_plan, refuse_impossible, task_defaults, warnings, with_defaults
+from budwood.plans import Plan, has_prompts, read_plan, refuse_impossible, task_defaults, warnings, with_defaults
 from budwood.project.expecting import (
     Estimate,
     Expectations,
@@ -29,10 +29,8 @@ from budwood.project.expecting import (
     with_expectations,
 )
 from budwood.project.find import find_run
-from budwood.project.manning import man, refuse_missing
 from budwood.project.place import Project, find_project, this_machine, this_machine_now
 from budwood.project.strategy import make_strategy
-from budwood.project.workspaces import workspace_kind, workspace_terms
 from budwood.settings import DEFAULT, Resolved, run_settings
 from budwood.stores import Store
 from budwood.strategies import PlanStrategy, Strategy
@@ -82,13 +80,16 @@ class Planned:
 
     def equipped(self, *, include_dirty: bool = False) -> "Planned":
         """Settle where a new run's attempts would work; refused if its agents are not here."""
-        kind = workspace_kind(self.project, self.resolved, agents=bool(self.settings.agents))
-        if kind is None:
+        if not self.settings.agents and self.resolved.text("workspace") in ("auto", "none"):
             if include_dirty:
                 raise UsageError(
                     "--include-dirty is about workspaces, and this plan has none", hint="its commands run where you are"
                 )
             return self
+        from budwood.project.manning import refuse_missing  # without agents a run starts sooner
+        from budwood.project.workspaces import workspace_kind, workspace_terms
+
+        kind = workspace_kind(self.project, self.resolved)
         refuse_missing(self.settings, self.plan.tasks, self.project)
         word = "epic" if self.plan.format == "yokeflow" else "lane"
         terms = workspace_terms(self.project, self.resolved, kind, word=word, include_dirty=include_dirty)
@@ -179,7 +180,10 @@ def make_planned(
     resolved = project.resolve(flags=flags, plan=plan)
     plan = with_defaults(plan, resolved)
     settings = run_settings(resolved, this_machine())
-    plan, settings = man(plan, settings, project, resolved, refuse=manned)
+    if has_prompts(plan.tasks) or resolved.value("agent"):
+        from budwood.project.manning import man  # without agents a run starts sooner
+
+        plan, settings = man(plan, settings, project, resolved, refuse=manned)
     graph = build(plan.tasks, plan.lanes)
     refuse_impossible(plan, settings)
     leads = leader_of(plan, project, resolved) if strategy is None else strategy

@@ -45,16 +45,14 @@ def find_ground(project: Project, kind: KindName) -> Ground:
     return Ground(repository, project.root.resolve().relative_to(repository.root.resolve()), in_git=True)
 
 
-def workspace_kind(project: Project, resolved: Resolved, *, agents: bool) -> KindName | None:
-    """Decide what attempts work in; None: in the project's own directory."""
+def workspace_kind(project: Project, resolved: Resolved) -> KindName:
+    """Decide what attempts of agents work in."""
     wanted = resolved.text("workspace")
-    if wanted == "none" and agents:
+    if wanted == "none":
         raise SettingsError(
             'workspace is "none", and agents would work on your own files',
             hint="leave workspace out: each attempt then gets a directory of its own",
         )
-    if wanted == "none" or (wanted == "auto" and not agents):
-        return None
     if wanted != "auto":
         return cast(KindName, wanted)
     return "copy" if find_repository(project.root, project.environ) is None else "clone"

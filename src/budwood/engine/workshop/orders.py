@@ -6,12 +6,12 @@ know git, files or agents.
 
 from msgspec import Struct
 
+from budwood._core.branches import lane_branch
 from budwood._core.candidates import lane_of
 from budwood._core.ids import attempt_id, free_name
 from budwood._core.model import TaskId, WorkspaceTerms
 from budwood._core.state import Note, RunState, TaskState
 from budwood.executors.base import Work
-from budwood.workspaces.branches import lane_branch
 
 
 class Dependency(Struct, frozen=True, kw_only=True):

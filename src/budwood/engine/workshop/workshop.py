@@ -6,7 +6,6 @@ contract of executors and the bench; must not know git or agents.
 """
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, TypeVar
 
 from budwood._core.model import AttemptPhase, Outcome, RunSettings
@@ -15,7 +14,9 @@ from budwood.engine.workshop.orders import Order
 from budwood.errors import BudwoodError
 from budwood.executors.base import Executor, Loop, Recovered, Sink, Work
 
-if TYPE_CHECKING:  # runs without workspaces start sooner without it
+if TYPE_CHECKING:  # runs without workspaces start sooner without these
+    from concurrent.futures import Future
+
     from budwood.engine.workshop.bench import Bench
 
 Result = TypeVar("Result")
@@ -48,6 +49,8 @@ class Workshop(Executor):
         if settings.workspace is None:
             return
         self._equipped = self._equip(name, settings)
+        from concurrent.futures import ThreadPoolExecutor
+
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="workspace")
         self._tidier = ThreadPoolExecutor(1, thread_name_prefix="tidier")
         self._inbox = Inbox(self._loop)
