@@ -4,6 +4,7 @@ Their settings and filters hold there, only hooks are off. Knows git; must not k
 """
 
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,8 +62,6 @@ def fast_forward(repository: Repository, folder: Path, commit: str) -> None:
 
 def fast_forward_command(folder: Path, commit: str) -> str:
     """Write the same as the user would type it."""
-    import shlex
-
     return f"git -C {shlex.quote(str(folder))} merge --ff-only --no-overwrite-ignore {commit}"
 
 
