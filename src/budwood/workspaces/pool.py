@@ -119,6 +119,7 @@ class Pool(Workspaces):
         if place is None or held is None:
             raise Gone(f"the workspace of {holder} was removed; there is nothing to keep")
         if not place.tree.is_dir():
+            place.let_go()
             raise Gone(f"{place.tree} was removed while {holder} had it; there is nothing to keep")
         try:
             with place.alone():
