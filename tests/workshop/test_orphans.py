@@ -25,12 +25,18 @@ esac
 exec {git} "$@"
 """
 """Git, which stops once in the middle of a command, as if there was much to do; it holds a lock on its index then."""
-PREPARING = ("init", "read-tree", "clean")
-KEEPING = ("update-index", "add", "write-tree", "update-ref")
+PREPARING = ("init", "read-tree")
+KEEPING = ("unpack-objects", "commit-tree", "update-ref")
+CONVERTING = ("update-index", "add", "write-tree")
+"""What keeps files where a repository says how they are converted."""
 
 
 def _stop(site: Site, *, at: str, seconds: str) -> int:
     """Run until git stops, kill the driver, and return the process that goes on without it."""
+    if at in CONVERTING:
+        (site.root / ".gitattributes").write_text("*.txt text=auto\n")
+        site.git("add", ".gitattributes")
+        site.git("commit", "-qm", "attributes", "--", ".gitattributes")
     programs, stopped = site.root.parent / "programs", site.root.parent / "stopped"
     programs.mkdir()
     (programs / "git").write_text(GIT.replace("{git}", shutil.which("git") or "git"))
@@ -53,7 +59,7 @@ def _check(site: Site) -> None:
     assert list(site.pool.glob("*/lease.json")) == []
 
 
-@pytest.mark.parametrize("at", [*PREPARING, *KEEPING])
+@pytest.mark.parametrize("at", [*PREPARING, *KEEPING, *CONVERTING])
 def test_a_git_that_outlives_its_driver_is_waited_for(site: Site, at: str) -> None:
     _stop(site, at=at, seconds="1.5")
     _check(site)

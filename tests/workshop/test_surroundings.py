@@ -136,27 +136,44 @@ def test_agents_can_commit_whoever_git_knows(site: Site, *, known: bool) -> None
 
 
 def test_a_full_disk_pauses_the_run_and_nothing_is_lost(site: Site, tmp_path: Path) -> None:
-    fill = "mkdir -p ignored; head -c 64M /dev/zero > ignored/filler; true"
-    with mounted(tmp_path / "small", size="12m") as small:
+    fill = "mkdir -p ignored; head -c 8M /dev/urandom > ignored/filler"
+    with mounted(tmp_path / "small", size="4m") as small:
+        objects = site.root / ".git" / "objects"
+        shutil.move(objects, small / "objects")
+        objects.symlink_to(small / "objects")
         work = (do("write", path="made.txt", text="made\n"), do("run", command=fill, only_attempt=1))
         site.agents(task("a", work), slots=1)
-        site.env["BUDWOOD_POOL"] = str(small)
         before = site.belongings()
         said = site.call("run", "plan.toml", code=4)
-        assert "No space left on device" in said.out + said.err
         end = site.end_of("a")
-        assert (end.counts, end.error and end.error.type) == (False, "disk_full")
-        if end.left is None:
-            [file] = small.glob("*/clone/*/tree/made.txt")
-            assert file.read_text() == "made\n"
-            assert str(file.parent) in said.out + said.err
-        else:
-            assert site.restored(end)["made.txt"] == b"made\n"
-        for filler in small.glob("*/clone/*/tree/ignored/filler"):
-            filler.unlink()
+        assert (end.counts, end.error and end.error.type, end.left) == (False, "disk_full", None)
+        [place] = site.pool.glob("*/tree")
+        assert (place / "made.txt").read_text() == "made\n"
+        assert f"what was left stays in {place}" in said.out + said.err
+        subprocess.run(["mount", "-o", "remount,size=64m", str(small)], check=True)
         site.call("resume", "plan")
+        assert (place / "made.txt").read_text() == "made\n"
+        assert (place / "ignored" / "filler").stat().st_size == 8 * 1024**2
         assert site.restored(site.end_of("a", 2))["made.txt"] == b"made\n"
         assert site.belongings() == before
+
+
+def test_a_workspace_that_fills_its_own_disk_is_kept_or_stays(site: Site, tmp_path: Path) -> None:
+    fill = "mkdir -p ignored; head -c 64M /dev/zero > ignored/filler; true"
+    with mounted(tmp_path / "small", size="12m") as small:
+        site.agents(task("a", (do("write", path="made.txt", text="made\n"), do("run", command=fill))), slots=1)
+        site.env["BUDWOOD_POOL"] = str(small)
+        said = site.call("run", "plan.toml", code=None)
+        end = site.end_of("a")
+        if end.left is not None:
+            left = site.restored(end)
+            assert left["made.txt"] == b"made\n"
+            assert len(left["ignored/filler"]) > 4 * 1024**2
+        else:  # what it needs to keep it has no room, either
+            assert (said.code, end.error and end.error.type) == (4, "disk_full")
+            [file] = small.glob("*/clone/*/tree/made.txt")
+            assert file.read_text() == "made\n"
+            assert list(small.glob("*/clone/*/shut.json"))
 
 
 def test_fifty_thousand_files_are_kept(site: Site) -> None:

@@ -117,8 +117,9 @@ class Pool(Workspaces):
         place = self._place_of(holder)
         held = None if place is None else place.held
         if place is None or held is None:
-            raise Gone(f"the workspace of {holder} was removed; there is nothing to keep")
+            raise Gone(f"{holder} has no workspace to keep; somebody removed it")
         if not place.tree.is_dir():
+            place.let_go()
             raise Gone(f"{place.tree} was removed while {holder} had it; there is nothing to keep")
         try:
             with place.alone():
