@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from budwood import errors
     from budwood._core.model import LaneSpec, TaskSpec
     from budwood.api.beginning import open_run, resume, runs, start
-    from budwood.api.calls import TaskFunction, call, command, task
+    from budwood.api.calls import TaskFunction, call, command, prompt, task
     from budwood.api.event import Event
     from budwood.api.events import Events
     from budwood.api.graph import Graph
@@ -65,6 +65,7 @@ __all__ = [
     "command",
     "errors",
     "open_run",
+    "prompt",
     "resume",
     "runs",
     "start",
@@ -75,7 +76,7 @@ __all__ = [
 _PLACES = {
     "_core.model": ("LaneSpec", "TaskSpec"),
     "api.beginning": ("open_run", "resume", "runs", "start"),
-    "api.calls": ("TaskFunction", "call", "command", "task"),
+    "api.calls": ("TaskFunction", "call", "command", "prompt", "task"),
     "api.event": ("Event",),
     "api.events": ("Events",),
     "api.graph": ("Graph",),

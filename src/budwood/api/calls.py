@@ -128,6 +128,23 @@ def command(
     return making.make_task({"id": made_up, "run": written}, after, keys)
 
 
+def prompt(
+    text: str,
+    *,
+    id: "TaskId | None" = None,
+    after: "Iterable[TaskId | TaskSpec]" = (),
+    **keys: "Unpack[TaskKeys]",
+) -> "TaskSpec":
+    """Make a task that asks an agent, in a workspace of its own: the one that `agent` names here or for the run."""
+    from budwood.api import making
+    from budwood.errors import UsageError
+
+    if "prompt" in keys:
+        raise UsageError("budwood.prompt() has its prompt already", hint="leave prompt=… out")
+    made_up = making.command_id(text) if id is None else id
+    return making.make_task({"id": made_up, "prompt": text}, after, keys)
+
+
 def refuse_unknown_keys(keys: Mapping[str, object]) -> None:
     """Refuse a key that no task has."""
     from budwood.api.keys import TaskKeys

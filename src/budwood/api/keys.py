@@ -26,6 +26,11 @@ class TaskKeys(TypedDict, total=False):
     memory: str | int
     reserve_usd: float
     reserve_tokens: int
+    agent: str | Sequence[str]
+    model: str
+    check: str
+    allow_unchanged: bool
+    touches: Sequence[str]
 
 
 class RunKeys(TypedDict, total=False):
@@ -54,6 +59,20 @@ class RunKeys(TypedDict, total=False):
     window: int
     order: Literal["task", "completion"]
     max_tasks: int
+    workspace: Literal["auto", "none", "clone", "worktree", "copy"]
+    base: str
+    bring: Sequence[str]
+    link: Sequence[str]
+    setup: str
+    setup_timeout: str | float
+    setup_keeps: Sequence[str]
+    sparse: Sequence[str]
+    ports: int
+    keep: bool
+    agent: str | Sequence[str]
+    model: str
+    check: str
+    allow_unchanged: bool
     timeout: str | float
     retries: int
     env: Mapping[str, str]
@@ -62,3 +81,4 @@ class RunKeys(TypedDict, total=False):
     reserve_usd: float
     reserve_tokens: int
     machine_slots: int
+    pool: str
