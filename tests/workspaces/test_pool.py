@@ -110,7 +110,7 @@ def test_a_directory_that_was_removed_by_hand_is_made_again(pool: Pool, base: st
 
 
 def test_nothing_can_be_kept_of_who_has_nothing(pool: Pool) -> None:
-    with pytest.raises(WorkspaceError, match="the workspace of r/7 was removed"):
+    with pytest.raises(WorkspaceError, match="r/7 has no workspace"):
         pool.keep("r/7", REF, message="m")
     pool.hand_back("r/7", REF)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from budwood.errors import WorkspaceError
 from budwood._core.branches import lane_branch
+from budwood.errors import WorkspaceError
 from budwood.workspaces.ports import Ports
 
 
