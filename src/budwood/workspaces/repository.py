@@ -6,6 +6,7 @@ Knows git. Must not know runs, and must not touch a checkout, an index, a stash,
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,12 +95,8 @@ class Repository:
         """Make a ref of ours point to a commit, and read it back; only then may what it keeps go elsewhere."""
         if not name.startswith("refs/budwood/"):
             raise WorkspaceError(f"{name} is not a ref of budwood's, and is left alone")
-        try:
-            self.git.run("update-ref", name, commit)
-        except GitFailed:
-            if not _remove_old(self.common / f"{name}.lock"):
-                raise
-            self.git.run("update-ref", name, commit)
+        _remove_old(self.common / f"{name}.lock")
+        self.git.run("update-ref", name, commit)
         found = self.git.ask("rev-parse", "--verify", name)
         if found != commit:
             raise WorkspaceError(f"{name} was written and reads {found}, not {commit}; nothing is removed")
@@ -112,15 +109,11 @@ class Repository:
             return None
 
 
-def _remove_old(lock: Path) -> bool:
+def _remove_old(lock: Path) -> None:
     """Remove the lock of a ref of ours that a git left which was killed; one of now is somebody's, if only gc's."""
-    try:
-        if time.time() - lock.stat().st_mtime < _OLD_S:
-            return False
-        lock.unlink()
-    except FileNotFoundError:
-        pass
-    return True
+    with suppress(FileNotFoundError):
+        if time.time() - lock.stat().st_mtime > _OLD_S:
+            lock.unlink()
 
 
 def find_repository(directory: Path, environ: Mapping[str, str]) -> Repository | None:
