@@ -205,3 +205,19 @@ def test_without_a_remote_a_pull_request_is_refused(evening: Evening) -> None:
     ran = evening.call("pr", "night", "docs")
     assert ran.code == 2
     assert "has no remote to push to" in ran.err
+
+
+def test_the_run_says_into_what_and_how_unless_the_command_does(evening: Evening) -> None:
+    root = evening.root
+    git(root, "branch", "work")
+    steps = '[[step]]\ndo = "write"\npath = "{name}.txt"\ntext = "made"\n'
+    tasks = "".join(f"[[task]]\nid = \"{name}\"\nprompt = '''\n{steps.format(name=name)}'''\n" for name in ("x", "y"))
+    (root / "other.toml").write_text(f'[run]\nagent = "script"\ninto = "work"\nmerge = "squash"\n{tasks}')
+    ran = evening.call("run", "other.toml")
+    assert ran.code == 0, ran.err
+    assert evening.call("merge", "other", "x").code == 0
+    assert git(root, "rev-list", "--count", "main..work") == "1"
+    assert git(root, "rev-parse", "work") != git(root, "rev-parse", "task-x")
+    assert evening.call("merge", "other", "y", "--into", "main", "--no-squash").code == 0
+    assert git(root, "rev-parse", "main") == git(root, "rev-parse", "task-y")
+    assert not (root / "x.txt").exists()

@@ -172,6 +172,9 @@ class RunSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     """A strategy that has asked for so many is not asked again."""
     workspace: WorkspaceTerms | None = None
     """None: attempts work in the project's own directory."""
+    into: str = ""
+    """The branch that what was made is merged into; empty is the one that the user stands on."""
+    merge: Literal["regular", "squash"] = "regular"
     pool: str = ""
     """Where workspaces lie; empty is the state directory of the user."""
     agents: dict[str, AgentTerms] = {}

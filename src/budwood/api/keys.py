@@ -69,6 +69,8 @@ class RunKeys(TypedDict, total=False):
     sparse: Sequence[str]
     ports: int
     keep: bool
+    into: str
+    merge: Literal["regular", "squash"]
     agent: str | Sequence[str]
     model: str
     check: str

@@ -17,10 +17,10 @@ from budwood.review.merging import Merger, Wanted, branch_head, found_in
 @click.command("merge")
 @run_argument(required=True)
 @click.argument("line", type=LineName(), metavar="TASK|LANE")
-@click.option("--into", metavar="BRANCH", help="The branch that takes it, if not the one you stand on.")
-@click.option("--squash", is_flag=True, help="As one commit, without its history.")
+@click.option("--into", metavar="BRANCH", help="The branch that takes it; default: as the run says, else the one you stand on.")
+@click.option("--squash/--no-squash", default=None, help="As one commit, without its history; default: as the run says.")
 @store_option
-def command(run: str, line: str, into: str | None, squash: bool, where: str | None) -> int:
+def command(run: str, line: str, into: str | None, squash: bool | None, where: str | None) -> int:
     """Merge what one task, or a lane, of RUN made into a branch of yours.
 
     What it stands on comes with it. Where the branch is checked out, your files move with it, and none that you have
@@ -35,7 +35,8 @@ def command(run: str, line: str, into: str | None, squash: bool, where: str | No
         desk = sit_down(asked.store, asked.row)
         desk.refuse_outside_git("merge into")
         found = find_line(desk, line)
-        branch = into or _here(desk)
+        settings = desk.state.settings
+        branch = into or settings.into or _here(desk)
         desk.refuse_ours(branch)
         there = found_in(desk.git, found.commit, branch_head(desk.repository, branch))
         if there is not None:
@@ -45,7 +46,7 @@ def command(run: str, line: str, into: str | None, squash: bool, where: str | No
                 commit=found.commit,
                 called=f"{found.called} of run {desk.row.name}",
                 message=f"Merge {found.called} of run {desk.row.name}\n\n{found.about}\n",
-                squash=squash,
+                squash=settings.merge == "squash" if squash is None else squash,
             )
             merged = Merger(desk.repository, desk.refs).merge(wanted, branch)
             files = "" if merged.checkout is None else f"; files in {merged.checkout} moved with it"
