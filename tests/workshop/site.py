@@ -87,7 +87,7 @@ class Site(Budwood):
 
     def agents(self, *tables: str, slots: int = 3, **keys: object) -> str:
         """Write a plan whose tasks the script agent does."""
-        given = {"agent": "script", "retries": 0, "budget_usd": 1000, **keys, "slots": slots}
+        given = {"agent": "script", "retries": 0, "budget_usd": 1_000_000, **keys, "slots": slots}
         head = "[run]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in given.items())
         return self.plan(head, *tables)
 

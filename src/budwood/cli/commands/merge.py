@@ -17,8 +17,12 @@ from budwood.review.merging import Merger, Wanted, branch_head, found_in
 @click.command("merge")
 @run_argument(required=True)
 @click.argument("line", type=LineName(), metavar="TASK|LANE")
-@click.option("--into", metavar="BRANCH", help="The branch that takes it; default: as the run says, else the one you stand on.")
-@click.option("--squash/--no-squash", default=None, help="As one commit, without its history; default: as the run says.")
+@click.option(
+    "--into", metavar="BRANCH", help="The branch that takes it; default: as the run says, else the one you stand on."
+)
+@click.option(
+    "--squash/--no-squash", default=None, help="As one commit, without its history; default: as the run says."
+)
 @store_option
 def command(run: str, line: str, into: str | None, squash: bool | None, where: str | None) -> int:
     """Merge what one task, or a lane, of RUN made into a branch of yours.

@@ -27,23 +27,30 @@ class Branches:
 
     def move(self, wanted: str, commit: str) -> None:
         """Let a branch stand at a commit; it is made if there is none, under another name if that one is taken."""
-        there = self._refs(_HEADS, f"{self._twins}{wanted}/")
-        twins = [name for name in there if not name.startswith(_HEADS)]
-        taken = (name.removeprefix(_HEADS) for name in there if name.startswith(_HEADS))
-        twin = twins[0] if twins else f"{self._twins}{wanted}/{free_name(wanted, taken)}"
-        before = there.get(twin)
-        if before == commit:
-            return
-        name = twin.rpartition("/")[2]
-        changes = f"{commit} {before or '0' * len(commit)}\n"
-        lines = f"update {twin} {changes}update {_HEADS}{name} {changes}"  # ours first: who sees the branch sees whose
+        while True:
+            there = self._refs(_HEADS, f"{self._twins}{wanted}/")
+            twins = [name for name in there if not name.startswith(_HEADS)]
+            taken = (name.removeprefix(_HEADS) for name in there if name.startswith(_HEADS))
+            twin = twins[0] if twins else f"{self._twins}{wanted}/{free_name(wanted, taken)}"
+            before = there.get(twin)
+            name = twin.rpartition("/")[2]
+            if before == commit or self._set(twin, name, f"{commit} {before or '0' * len(commit)}\n"):
+                return
+            if before is not None or self._repository.ref(f"{_HEADS}{name}") is None:
+                raise WorkspaceError(
+                    f"branch {name} is not where budwood left it, and stays as it is",
+                    hint=f"rename yours, then resume: git branch -m {name} {name}-mine",
+                )
+            # Else another run has taken the name since we looked.
+
+    def _set(self, twin: str, name: str, change: str) -> bool:
+        """Move both; False if git refuses. Ours is written first: who sees the branch sees whose it is."""
+        lines = f"update {twin} {change}update {_HEADS}{name} {change}"
         try:
             self._repository.git.run("update-ref", "--stdin", stdin=lines.encode())
-        except GitFailed as error:
-            raise WorkspaceError(
-                f"branch {name} is not where budwood left it, and stays as it is",
-                hint=f"rename yours, then resume: git branch -m {name} {name}-mine",
-            ) from error
+        except GitFailed:
+            return False
+        return True
 
     def _refs(self, *below: str) -> dict[str, str]:
         said = self._repository.git.ask("for-each-ref", "--format=%(refname) %(objectname)", *below)
