@@ -4,6 +4,8 @@ For each there is a ref of ours, `branches/WANTED/NAME`, that says where we left
 only if nobody else has moved the branch. Knows git; must not know tasks.
 """
 
+import time
+
 from budwood._core.ids import free_name
 from budwood.errors import WorkspaceError
 from budwood.workspaces import Repository
@@ -11,6 +13,7 @@ from budwood.workspaces.git import GitFailed
 
 _TWINS = "branches"
 _HEADS = "refs/heads/"
+_TRIES, _PAUSE_S = 10, 0.05
 
 
 class Branches:
@@ -27,7 +30,8 @@ class Branches:
 
     def move(self, wanted: str, commit: str) -> None:
         """Let a branch stand at a commit; it is made if there is none, under another name if that one is taken."""
-        while True:
+        for tries in range(_TRIES):
+            time.sleep(_PAUSE_S * tries)
             there = self._refs(_HEADS, f"{self._twins}{wanted}/")
             twins = [name for name in there if not name.startswith(_HEADS)]
             taken = (name.removeprefix(_HEADS) for name in there if name.startswith(_HEADS))
@@ -36,12 +40,12 @@ class Branches:
             name = twin.rpartition("/")[2]
             if before == commit or self._set(twin, name, f"{commit} {before or '0' * len(commit)}\n"):
                 return
-            if before is not None or self._repository.ref(f"{_HEADS}{name}") is None:
-                raise WorkspaceError(
-                    f"branch {name} is not where budwood left it, and stays as it is",
-                    hint=f"rename yours, then resume: git branch -m {name} {name}-mine",
-                )
-            # Else another run has taken the name since we looked.
+            if before is not None and self._repository.ref(f"{_HEADS}{name}") != before:
+                break  # else another run has taken the name since we looked, or is about to
+        raise WorkspaceError(
+            f"branch {name} is not where budwood left it, and stays as it is",
+            hint=f"rename yours, then resume: git branch -m {name} {name}-mine",
+        )
 
     def _set(self, twin: str, name: str, change: str) -> bool:
         """Move both; False if git refuses. Ours is written first: who sees the branch sees whose it is."""
