@@ -23,11 +23,10 @@ from budwood.executors.local.supervisor import Supervisor
 from budwood.executors.local.sweep import Swept
 from budwood.executors.local.wire import Begun, Cancel, Deadline, Ended, Forget, FromSupervisor, Refused
 from budwood.executors.local.workers import endings, live_log
-from budwood.executors.local.workers.ahead import Ahead
 from budwood.executors.local.workers.costs import keep_cost, read_cost
 from budwood.executors.local.workers.door import Door
 from budwood.executors.local.workers.identity import Identity, split, start_message
-from budwood.executors.local.workers.wire import Told, ask, decode
+from budwood.executors.local.workers.wire import Asked, Told, decode, encode
 from budwood.executors.local.workers.worker import OpenCall, Worker
 
 BEGUN_AFTER_S = 0.1
@@ -47,9 +46,7 @@ class Bench:
         ground: Ground,
         *,
         take_token: Callable[[], tuple[bool, int | None]],
-        ahead: Ahead,
         on_end: Callable[[str, Outcome, bytes | None, bool], None],
-        on_taken: Callable[["Bench", str], None],
     ) -> None:
         self.number = number
         self.call: OpenCall | None = None
@@ -57,9 +54,7 @@ class Bench:
         self._closing = False
         self._ground = ground
         self._take_token = take_token
-        self._ahead = ahead
         self._on_end = on_end
-        self._on_taken = on_taken
         self._worker: Worker | None = None
         self._hired = count(1)
         self._deaths = 0
@@ -104,11 +99,6 @@ class Bench:
             self._dismiss(worker)
         elif worker.is_ready:
             self._send(call, worker)
-
-    @property
-    def is_losing_its_worker(self) -> bool:
-        """Say whether its worker is about to end: what that takes from the bag now would end with it."""
-        return self._worker is not None and self._worker.leaving_at is not None
 
     def tick(self, now: float) -> bool:
         """Do what is due now and then; say whether there is more to come."""
@@ -206,14 +196,12 @@ class Bench:
         if not free:
             return
         work = call.work
+        assert work.call is not None
         assert worker.line is not None
         if work.timeout_s is not None or worker.deadline:
             self._limit_time(worker, work.timeout_s)
         call.sent_at = time.monotonic()
-        bag = self._ahead.bag_for(call)
-        fds = () if bag is None or bag is worker.bag else (bag.fd,)
-        worker.bag = bag or worker.bag
-        worker.line.send(ask(call, ahead=bag is not None), fds=fds)
+        worker.line.send(encode(Asked(work.id, work.call.function, work.call.args, work.call.kwargs, call.env)))
 
     def _limit_time(self, worker: Worker, in_s: float | None) -> None:
         worker.deadline = in_s is not None
@@ -233,18 +221,8 @@ class Bench:
             return True
         if told.memory_bytes > worker.identity.replaced_above_bytes:
             self._dismiss(worker)
-        self._ahead.note_pace(told)
         self._finish(call, outcome, log=log, filed=filed)
-        return told.next is None or self._go_on_with(told.next)
-
-    def _go_on_with(self, work_id: str) -> bool:
-        """Note that the worker makes the next call by itself; False if that was not in the bag."""
-        call = self._ahead.take(work_id)
-        if call is not None:
-            self.call = call
-            call.sent_at = time.monotonic()
-            self._on_taken(self, work_id)
-        return call is not None
+        return True
 
     def _keep_cost(self, call: OpenCall, worker: Worker) -> bool:
         """Keep what a call said of its cost for the next driver, until it is forgotten; say whether there was room."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from budwood._core.model import Outcome
 from budwood.executors.base import Work
 from budwood.executors.local.line import Line
-from budwood.executors.local.workers.bag import Bag
 from budwood.executors.local.workers.door import Door
 from budwood.executors.local.workers.identity import Identity
 
@@ -40,8 +39,6 @@ class Worker:
     hired_at: float
     door: Door | None = None
     line: Line | None = None
-    bag: Bag | None = None
-    """What it takes calls from, as far as it was told."""
     came: bool = False
     pid: int = 0
     began_at_ms: int = 0
