@@ -89,12 +89,12 @@ def test_killed_at_every_boundary_it_ends_with_the_same_trees(sites: MakeSite, e
     whole = _drive(sites("whole"), at=-1)
     assert whole.returncode == 0, whole.stderr
     points, died = int(whole.stderr.splitlines()[-1]), 0
-    for at in range(1, points, 1 if torture else points // 4):
+    for at in range(1, points, 1 if torture else points // 3):
         site = sites(str(at))
         died += _drive(site, at=at).returncode == -9
         site.call("run", FILE)
         _check_resumed(site, expected)
-    assert died >= 3, "nothing was killed, so nothing was tested"
+    assert died >= 2, "nothing was killed, so nothing was tested"
     print(f"\nseven tasks: driver killed at {died} of {points} boundaries: the same trees, the user's side as it was")
 
 
