@@ -245,7 +245,7 @@ def test_a_full_disk_loses_nothing_and_the_same_driver_goes_on_when_there_is_roo
         ballast = disk / "ballast"
         ballast.write_bytes(b"x" * 4_000_000)
         written = _until_full(store, lease)
-        ballast.unlink()  # before anything is read: a server without room may have to write a page to make place for one
+        ballast.unlink()  # first: a server without room may have to write a page to make place for one that is read
         held = contents(store, RUN)
         assert len(list(store.read(RUN))) == written
         with PostgresStore(url) as another:
