@@ -161,20 +161,6 @@ def test_only_refs_of_ours_are_written(checkout: Path) -> None:
         repository.set_ref("refs/heads/main", repository.resolve("HEAD"))
 
 
-def test_a_branch_moves_only_from_where_we_left_it(checkout: Path) -> None:
-    repository = found(checkout)
-    first = repository.resolve("HEAD")
-    repository.move_branch("lane-api", first, before=None)
-    with pytest.raises(WorkspaceError, match="is not where budwood left it"):
-        repository.move_branch("lane-api", first, before=None)
-    git(checkout, "commit", "-q", "--allow-empty", "-m", "second")
-    second = repository.resolve("HEAD")
-    repository.move_branch("lane-api", second, before=first)
-    with pytest.raises(WorkspaceError, match="is not where budwood left it"):
-        repository.move_branch("lane-api", first, before=first)
-    assert git(checkout, "rev-parse", "lane-api") == second
-
-
 class TestFingerprint:
     def test_what_an_attempt_does_in_its_workspace_changes_nothing(self, checkout: Path, tmp_path: Path) -> None:
         git(checkout, "stash", "list")

@@ -15,6 +15,7 @@ import msgspec
 from budwood.errors import UsageError, WorkspaceError
 from budwood.workspaces.base import Workspace, Workspaces
 from budwood.workspaces.bring import Outfit, fit_out, read_brought, untouched
+from budwood.workspaces.folding import find_kept
 from budwood.workspaces.keeping import FILE_LIMIT, Keeper, Kept, Past
 from budwood.workspaces.laying import INDEX, lay_out
 from budwood.workspaces.leases import Gone, Held, Place, locked, places_in
@@ -151,7 +152,7 @@ class Pool(Workspaces):
         place = self._place_of(holder)
         if place is None:
             return
-        if self._repository.ref(ref) is None:
+        if find_kept(self._repository, ref) is None:
             raise WorkspaceError(f"what {holder} left is not kept under {ref}; its directory stays: {place.tree}")
         place.let_go()
 

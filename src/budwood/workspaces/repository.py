@@ -81,16 +81,6 @@ class Repository:
         tree = git.ask("write-tree")
         return git.commit(tree, [head], "the checkout as it was\n")
 
-    def move_branch(self, name: str, commit: str, *, before: str | None) -> None:
-        """Move a branch of ours from a commit to another, or make it; refused if it is not where we left it."""
-        try:
-            self.git.run("update-ref", f"refs/heads/{name}", commit, before or "0" * len(commit))
-        except GitFailed as error:
-            raise WorkspaceError(
-                f"branch {name} is not where budwood left it, and stays as it is",
-                hint=f"rename yours, then resume: git branch -m {name} {name}-mine",
-            ) from error
-
     def set_ref(self, name: str, commit: str) -> None:
         """Make a ref of ours point to a commit, and read it back; only then may what it keeps go elsewhere."""
         if not name.startswith("refs/budwood/"):

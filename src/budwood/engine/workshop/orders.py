@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from budwood._core.branches import lane_branch
 from budwood._core.candidates import lane_of
-from budwood._core.ids import attempt_id, free_name
+from budwood._core.ids import free_name
 from budwood._core.model import TaskId, WorkspaceTerms
 from budwood._core.state import Note, RunState, TaskState
 from budwood.executors.base import Work
@@ -109,8 +109,3 @@ def branch_names(state: RunState) -> dict[str, str]:
     for lane, name in wanted.items():
         names[lane] = free_name(name, names.values())
     return names
-
-
-def attempt_ref(refs: str, number: int, attempt: int) -> str:
-    """Name the ref of what an attempt left; `refs` is where those of its run are."""
-    return f"{refs}/{attempt_id(number, attempt)}"
