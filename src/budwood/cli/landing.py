@@ -6,7 +6,8 @@ Knows the state. Must not decide.
 import shlex
 from collections.abc import Iterator
 
-from budwood._core.state import RunState
+from budwood._core.model import TaskPhase
+from budwood._core.state import RunState, TaskState
 from budwood.cli.text import one_line
 from budwood.engine.landing import wants_merging
 from budwood.project.words import some
@@ -17,6 +18,8 @@ def landing_lines(state: RunState) -> Iterator[str]:
     landing, name = state.landing, shlex.quote(state.name)
     if landing.merged and landing.branch:
         yield f"  merged    {some(landing.merged)} into {landing.branch} ({landing.commit[:12]})"
+    for task in _flaky(state):
+        yield f"  flaky     {one_line(str(task.spec.id))} failed and then passed, with nothing changed"
     for line, conflict in landing.conflicts.items():
         yield f"  conflict  {one_line(line)}: {one_line(some(conflict.files))}"
         if conflict.reason:
@@ -29,6 +32,13 @@ def landing_lines(state: RunState) -> Iterator[str]:
         yield f"  stopped   {what}: {one_line(landing.stopped.reason)}"
         if landing.stopped.hint:
             yield f"            {one_line(landing.stopped.hint)}"
+
+
+def _flaky(state: RunState) -> Iterator[TaskState]:
+    for number in state.landing.verifies.values():
+        task = state.tasks[number]
+        if task.phase is TaskPhase.DONE and task.tries > 1:
+            yield task
 
 
 def merge_hint(state: RunState) -> str:

@@ -7,231 +7,16 @@
 Knows the contract of workspaces and git; must not know any kind.
 """
 
-import os
-import socket
-import subprocess
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from budwood.errors import WorkspaceError
-from budwood.workspaces.base import Workspaces
-from budwood.workspaces.repository import Repository
+from budwood.testing.workspace_deeds import DEEDS, commit
+from budwood.testing.workspace_world import BASE, HOLDER, REF, Ground, bytes_in, check_clean, git
 
-__all__ = ["Ground", "WorkspaceConformance", "bytes_in"]
-
-HOLDER, REF = "night/3.1", "refs/budwood/night/3.1"
-BASE = {"kept.txt", "sub/deep.txt", "requirements.txt", ".gitignore"}
-
-
-@dataclass
-class Ground:
-    """Workspaces to try, and the repository whose files they hand out."""
-
-    repository: Repository
-    workspaces: Workspaces
-    base: str
-    has_git: bool = True
-    """Whether a workspace is a checkout; otherwise what an agent does with git there is files like others."""
-    shares_git: bool = False
-    """Whether branches and the stash of a workspace are the repository's own."""
-    with_setup: Workspaces | None = None
-    """The same with a `setup`, whose keeps are ignored/deps and tools."""
-    with_cones: Workspaces | None = None
-    """The same with the one cone `elsewhere`, which the base does not have."""
-
-
-def bytes_in(root: Path) -> dict[str, bytes]:
-    """Read every file and link below a directory, but for its own `.git`."""
-    found: dict[str, bytes] = {}
-    for folder, folders, files in os.walk(root):
-        if Path(folder) == root and ".git" in folders:
-            folders.remove(".git")
-        for name in (*files, *(each for each in folders if (Path(folder) / each).is_symlink())):
-            path = Path(folder) / name
-            if path.is_symlink():
-                found[str(path.relative_to(root))] = b"-> " + os.fsencode(os.readlink(path))
-            elif path.is_file() and name != ".git":
-                found[str(path.relative_to(root))] = path.read_bytes()
-    return found
-
-
-def git(where: Path, *words: str) -> str:
-    """Run git as an agent would, in a workspace."""
-    identity = {
-        "GIT_AUTHOR_NAME": "a",
-        "GIT_AUTHOR_EMAIL": "a@b",
-        "GIT_COMMITTER_NAME": "a",
-        "GIT_COMMITTER_EMAIL": "a@b",
-    }
-    done = subprocess.run(
-        ["git", *words], cwd=where, env={**os.environ, **identity}, check=True, capture_output=True, text=True
-    )
-    return done.stdout.strip()
-
-
-def _commit(tree: Path) -> None:
-    (tree / "made").write_text("committed")
-    git(tree, "add", "-A")
-    git(tree, "commit", "-qm", "mine")
-
-
-def _stash(tree: Path) -> None:
-    (tree / "made").write_text("stashed")
-    git(tree, "stash", "-u", "-q")
-
-
-def _half_merge(tree: Path) -> None:
-    git(tree, "checkout", "-q", "-b", "side")
-    (tree / "kept.txt").write_text("ours\n")
-    git(tree, "commit", "-qam", "ours")
-    git(tree, "checkout", "-q", "-b", "other", "HEAD~1")
-    (tree / "kept.txt").write_text("theirs\n")
-    git(tree, "commit", "-qam", "theirs")
-    subprocess.run(["git", "merge", "-q", "side"], cwd=tree, check=False, capture_output=True)
-
-
-def _nested(tree: Path, *, commits: bool) -> None:
-    inside = tree / "vendor" / "lib"
-    inside.mkdir(parents=True)
-    (inside / "code.c").write_text("int main;\n")
-    git(inside, "init", "-q")
-    if commits:
-        git(inside, "add", "-A")
-        git(inside, "commit", "-qm", "theirs")
-
-
-def _broken_nested(tree: Path) -> None:
-    (tree / "src" / ".git").mkdir(parents=True)
-    (tree / "src" / ".git" / "notes").write_text("in a directory that is no repository")
-    (tree / "src" / ".git%").write_text("so called")
-
-
-def _monitor(tree: Path) -> None:
-    git(tree, "config", "core.hooksPath", str(tree / "hooks"))
-    git(tree, "config", "core.fsmonitor", f"touch {tree}/ran-monitor #")
-    git(tree, "config", "filter.evil.clean", f"touch {tree}/ran-filter; cat")
-    (tree / ".gitattributes").write_text("*.txt filter=evil\n")
-    (tree / "hooks").mkdir()
-    for name in ("post-checkout", "pre-commit", "post-index-change", "reference-transaction"):
-        (tree / "hooks" / name).write_text(f"#!/bin/sh\ntouch '{tree}/ran-hook'\n")
-        (tree / "hooks" / name).chmod(0o755)
-    (tree / "kept.txt").write_text("changed\n")
-
-
-def _special(tree: Path) -> None:
-    os.mkfifo(tree / "pipe")
-    with socket.socket(socket.AF_UNIX) as listener:
-        before = os.getcwd()
-        os.chdir(tree)  # the path of a socket is short
-        try:
-            listener.bind("ear")
-        finally:
-            os.chdir(before)
-
-
-def _odd_names(tree: Path) -> None:
-    for name in ("new\nline", 'quo"te', "back\\slash", " space ", "ünïcode", "-dash", ":(top)magic", "git~1"):
-        (tree / name).write_text(name)
-    (Path(os.fsdecode(os.fsencode(tree) + b"/\xff\xfe"))).write_text("no text")
-
-
-def _replaced(tree: Path) -> None:
-    (tree / "kept.txt").unlink()
-    (tree / "kept.txt").mkdir()
-    (tree / "kept.txt" / "now").write_text("a directory")
-    (tree / "sub" / "deep.txt").unlink()
-    (tree / "sub").rmdir()
-    (tree / "sub").symlink_to("/nowhere")
-
-
-def _locked_out(tree: Path) -> None:
-    (tree / "secret").write_text("mine alone")
-    (tree / "secret").chmod(0)
-    (tree / "closed").mkdir()
-    (tree / "closed" / "file").write_text("inside")
-    (tree / "closed").chmod(0)
-
-
-def _without_git(tree: Path) -> None:
-    subprocess.run(["rm", "-rf", ".git"], cwd=tree, check=True)
-    (tree / "made").write_text("all the same")
-
-
-def _locked(tree: Path) -> None:
-    (tree / "made").write_text("while another git holds the index")
-    (Path(git(tree, "rev-parse", "--absolute-git-dir")) / "index.lock").write_text("")
-
-
-def _binary(tree: Path) -> None:
-    (tree / "crlf.txt").write_bytes(b"one\r\ntwo\r\n")
-    (tree / "mixed.txt").write_bytes(b"one\r\ntwo\n\r")
-    (tree / "bytes").write_bytes(bytes(range(256)) * 10)
-    (tree / "run.sh").write_text("#!/bin/sh\n")
-    (tree / "run.sh").chmod(0o755)
-    (tree / "ignored").mkdir(exist_ok=True)
-    (tree / "ignored" / "cache").write_bytes(b"\0ignored\r\n")
-
-
-def _repository_in_base(tree: Path) -> None:
-    git(tree / "sub", "init", "-q")
-    (tree / "sub" / "more.txt").write_text("beside what the base has")
-
-
-def _read_only(tree: Path) -> None:
-    (tree / "cache" / "module").mkdir(parents=True)
-    (tree / "cache" / "module" / "code").write_text("as package managers leave it")
-    (tree / "cache" / "module" / "code").chmod(0o444)
-    (tree / "cache" / "module").chmod(0o555)
-    (tree / "cache").chmod(0o555)
-
-
-def _disguised(tree: Path) -> None:
-    before = (tree / "kept.txt").stat()
-    (tree / "kept.txt").write_bytes(b"KEPT\n")
-    os.utime(tree / "kept.txt", ns=(before.st_atime_ns, before.st_mtime_ns))
-    (tree / "sub" / "deep.txt").chmod(0o755)
-
-
-def _attributes(tree: Path) -> None:
-    (tree / ".gitattributes").write_text("* text=auto eol=crlf\n")
-    (tree / "lines.txt").write_bytes(b"one\r\ntwo\n")
-
-
-def _many(tree: Path) -> None:
-    for number in range(150):
-        folder = tree / ("ignored" if number % 2 else "made") / str(number % 7)
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{number}").write_bytes(b"%d\r\n" % (number % 100))
-    (tree / "empty" / "inside").mkdir(parents=True)
-
-
-DEEDS: Mapping[str, Callable[[Path], None]] = {
-    "attributes": _attributes,
-    "binary": _binary,
-    "broken nested": _broken_nested,
-    "commit": _commit,
-    "disguised": _disguised,
-    "half merge": _half_merge,
-    "index locked": _locked,
-    "locked out": _locked_out,
-    "many": _many,
-    "monitor and hooks": _monitor,
-    "nested with a commit": lambda tree: _nested(tree, commits=True),
-    "nested without": lambda tree: _nested(tree, commits=False),
-    "no .git": _without_git,
-    "nothing": lambda tree: None,
-    "odd names": _odd_names,
-    "read-only": _read_only,
-    "replaced": _replaced,
-    "repository in the base": _repository_in_base,
-    "special files": _special,
-    "stash": _stash,
-}
-"""What attempts do to their directories."""
+__all__ = ["BASE", "Ground", "WorkspaceConformance", "bytes_in", "git"]
 
 
 class WorkspaceConformance:
@@ -243,7 +28,7 @@ class WorkspaceConformance:
         assert set(bytes_in(made.path)) == BASE
         assert not made.path.is_relative_to(ground.repository.root)
         assert (made.holder, made.base, made.warm) == (HOLDER, ground.base, False)
-        _check_clean(ground, made.path)
+        check_clean(ground, made.path)
 
     def test_a_holder_keeps_its_directory_until_it_is_given_back(self, ground: Ground) -> None:
         first = ground.workspaces.hand_out(HOLDER, ground.base)
@@ -292,7 +77,7 @@ class WorkspaceConformance:
         assert set(bytes_in(after.path)) == BASE
         assert {str(path.relative_to(after.path)) for path in after.path.rglob(".git")} <= {".git"}
         assert not (after.path / "empty").exists()
-        _check_clean(ground, after.path)
+        check_clean(ground, after.path)
 
     def test_the_candidate_honours_ignore_rules_and_is_named_by_its_content(self, ground: Ground) -> None:
         trees = []
@@ -311,7 +96,7 @@ class WorkspaceConformance:
         if not ground.has_git:
             pytest.skip("there is no history in a copy")
         made = ground.workspaces.hand_out(HOLDER, ground.base)
-        _commit(made.path)
+        commit(made.path)
         own = git(made.path, "rev-parse", "HEAD")
         (made.path / "kept.txt").write_text("stashed first, and known by the log of the stash alone\n")
         git(made.path, "stash", "-q")
@@ -392,7 +177,7 @@ class WorkspaceConformance:
             holder, ref = f"night/{number}.1", f"refs/budwood/night/{number}.1"
             made = spaces.hand_out(holder, ground.base)
             assert set(bytes_in(made.path)) == BASE - {"sub/deep.txt"}
-            _check_clean(ground, made.path)
+            check_clean(ground, made.path)
             (made.path / "kept.txt").write_text("changed\n")
             (made.path / "elsewhere").mkdir()
             (made.path / "elsewhere" / "new").write_text("in the cone")
@@ -427,14 +212,3 @@ class WorkspaceConformance:
         assert failures == []
         assert len(set(paths)) == 16
         assert all((path / "kept.txt").exists() for path in paths)
-
-
-def _check_clean(ground: Ground, tree: Path) -> None:
-    """See that git finds a workspace as it should be handed out."""
-    if not ground.has_git:
-        assert not (tree / ".git").exists()
-        return
-    # An agent's monitor may be in the user's own settings by now, where those are shared.
-    assert git(tree, "-c", "core.fsmonitor=false", "status", "--porcelain", "--ignored") == ""
-    assert git(tree, "rev-parse", "HEAD") == ground.base
-    assert ground.shares_git or git(tree, "stash", "list") == ""

@@ -56,10 +56,13 @@ class Conflicts:
             found = self._pool.hand_out(holder, wanted.head)
             git = self._git(found.path)
             self._bring_memory(git)
+            theirs = wanted.onto
             if (found.path / ".git").is_dir():  # else its branches are the user's
+                theirs = "everything-else"  # what git writes beside its marks
                 git.run("checkout", "--quiet", "-B", wanted.branch)
+                git.run("branch", "--quiet", "--force", theirs, wanted.onto)
             settings = ("-c", "rerere.enabled=true", "-c", "rerere.autoupdate=true", "-c", "merge.conflictStyle=merge")
-            git.run(*settings, "merge", "--no-ff", "--no-commit", "--quiet", wanted.onto, codes=(0, 1))
+            git.run(*settings, "merge", "--no-ff", "--no-commit", "--quiet", theirs, codes=(0, 1))
         git = self._git(found.path)
         files = _unmerged(git)
         if not files:
