@@ -56,6 +56,8 @@ def merged(state: RunState, event: e.LanesMerged) -> None:
         landing.shadow = join.joints[-1].shadow or event.commit if join.joints else landing.shadow
     landing.merged.update(event.lines)
     landing.commit, landing.branch = event.commit, event.branch
+    if event.into:
+        landing.delivered[event.into] = event.commit
     landing.joins.clear()
     landing.stopped, landing.moved = None, 0
     for task_id in event.tasks:

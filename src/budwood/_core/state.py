@@ -206,6 +206,8 @@ class Landing:
     """Where the run's branch stands, and its shadow."""
     shadow: str = ""
     branch: str = ""
+    delivered: dict[str, str] = field(default_factory=dict)
+    """By branch of the user's, what it was moved to."""
     clashes: dict[str, Clash] = field(default_factory=dict)
     """By line, what nobody has been asked to solve yet."""
     conflicts: dict[str, LaneConflicted] = field(default_factory=dict)

@@ -17,7 +17,8 @@ def landing_lines(state: RunState) -> Iterator[str]:
     """Say what was merged, what was not, and why."""
     landing, name = state.landing, shlex.quote(state.name)
     if landing.merged and landing.branch:
-        yield f"  merged    {some(landing.merged)} into {landing.branch} ({landing.commit[:12]})"
+        also = "".join(f" and {branch}" for branch, commit in landing.delivered.items() if commit == landing.commit)
+        yield f"  merged    {some(landing.merged)} into {landing.branch}{also} ({landing.commit[:12]})"
     for task in _flaky(state):
         yield f"  flaky     {one_line(str(task.spec.id))} failed and then passed, with nothing changed"
     for line, conflict in landing.conflicts.items():

@@ -30,7 +30,7 @@ _CAUSES = {
     "approved": "approval",
     "rejected": "rejection",
     "merged": "merge",
-    "merge": "request to merge",
+    "merge": "merge request",
     "budget": "spent budget",
     "breaker": "open breaker",
     "strict": "strict stop",

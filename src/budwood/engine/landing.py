@@ -44,7 +44,7 @@ class Lander:
         if self._unseen:
             return LookAtConflict(conflict=self._unseen.pop(0))
         groups = groups_to_merge(state, partial=_is_partial(state))
-        if groups:
+        if groups or _is_due(state):
             return _merge(state, groups)
         for clash in state.landing.clashes.values():
             return _solve(state, clash)
@@ -88,6 +88,12 @@ def _is_partial(state: RunState) -> bool:
 def _into(state: RunState) -> str:
     asked = state.landing.asked
     return state.settings.into if asked is None else asked.into or state.settings.into
+
+
+def _is_due(state: RunState) -> bool:
+    """Say whether a branch of the user's is to move to what is in the run's own."""
+    into, published = _into(state), state.landing.commit
+    return bool(into and published) and state.landing.delivered.get(into) != published
 
 
 def _squashes(state: RunState) -> bool:
@@ -138,8 +144,11 @@ def _verified(state: RunState, join: LanesJoined) -> list[Event]:
         return [_verify(state, join, high)]
     if found.phase is TaskPhase.DONE:
         return []
+    logs = f"budwood logs {state.name} {found.spec.id}"
     if found.phase is not TaskPhase.FAILED:
-        return _hold(state, (line for line, _ in join.lines), found, f"its verification was {found.phase.value}")
+        why = f"its verification was {found.phase.value}"
+        holds = _hold(state, (line for line, _ in join.lines), found, why)
+        return holds or [MergeStopped(into=_into(state), reason=why, hint=logs)]
     while high - low > 1:
         middle = (low + high) // 2
         half = _result(state, chain[middle])
@@ -150,8 +159,9 @@ def _verified(state: RunState, join: LanesJoined) -> list[Event]:
     if low == 0 and first is None:
         return [_verify(state, join, 0)]
     if low == 0 and first is not None and first.phase is not TaskPhase.DONE:
-        why = f"verify fails at {chain[0][:12]} already, which has none of the run's lines"
-        return _hold(state, (line for line, _ in join.lines), first, why)
+        why = f"verify fails at {chain[0][:12]} already, before any of these lines is merged"
+        holds = _hold(state, (line for line, _ in join.lines), first, why)
+        return holds or [MergeStopped(into=_into(state), reason=why, hint=logs)]
     broken = _result(state, chain[high])
     assert broken is not None
     why = f"verify passes without it and fails with it: {_why(broken)}"
