@@ -51,6 +51,7 @@ def merged(state: RunState, event: e.LanesMerged) -> None:
     """Note what is in the run's branch."""
     landing = state.landing
     join = next((join for join in landing.joins.values() if join.commit == event.commit), None)
+    landing.clashes.clear()  # those of before are merged with what is new before anybody is asked
     if join is not None:
         landing.clashes.update((clash.line, clash) for clash in join.clashes)
         landing.shadow = join.joints[-1].shadow or event.commit if join.joints else landing.shadow
