@@ -1,11 +1,12 @@
 """How long a workspace takes: handed out cold and warm, and kept; beside what git and cp do, in the same run.
 
     .venv/bin/python benchmarks/workspaces.py [--sizes 1000,10000,50000] [--rounds 3] [--places disk,tmpfs]
-                                              [--json FILE]
+                                              [--seconds 1.1] [--json FILE]
 
-Each size is a repository of so many files (12 in a directory, about 3 kB each, packed), and an attempt that changes 20
-of them, adds 20 and leaves a fifth as many ignored files. `cold` makes a directory, `warm` resets the one that the last
-attempt left, `keep` writes both trees, ignored files included, and syncs them. Beside them, in the same rounds:
+Each size is a repository of so many files (12 in a directory, about 3 kB each, packed), and an attempt that thinks for
+--seconds, changes 20 of them, adds 20 and leaves a fifth as many ignored files. `cold` makes a directory, `warm` resets
+the one that the last attempt left, `after` is what goes on when that one has been handed out: ignored files of the last
+attempt are removed. `keep` writes both trees, ignored files included, and syncs them. Beside them, in the same rounds:
 `git worktree add --detach`, `git clone --shared` and `cp -r` of the checkout. Figures are medians of seconds: by the
 clock, and of the processor, ours and of the programs that were started; the latter say more on a machine that is busy.
 """
@@ -18,6 +19,7 @@ import shutil
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -85,7 +87,13 @@ def _processor() -> float:
     return sum(each.ru_utime + each.ru_stime for each in used)
 
 
-def measure(where: Path, files: int, rounds: int) -> Timings:
+def _wait_for_removal() -> None:
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join()
+
+
+def measure(where: Path, files: int, *, rounds: int, attempt_s: float) -> Timings:
     """Run everything in turn, round after round."""
     root = where / "repository"
     make_repository(root, files)
@@ -93,19 +101,23 @@ def measure(where: Path, files: int, rounds: int) -> Timings:
     assert repository is not None
     found: Timings = {}
     for number in range(rounds):
-        _ours(found, repository, where / f"pool{number}", files=files)
+        _ours(found, repository, where / f"pool{number}", files=files, attempt_s=attempt_s)
         _theirs(found, root, where / "theirs")
     return found
 
 
-def _ours(found: Timings, repository: Repository, folder: Path, *, files: int) -> None:
+def _ours(found: Timings, repository: Repository, folder: Path, *, files: int, attempt_s: float) -> None:
     pool = Pool(folder, repository, Clone(repository))
     base = repository.resolve("HEAD")
     for number, name in enumerate(("cold", "warm", "warm")):
         holder, ref = f"bench/{number}", f"refs/budwood/bench/{number}"
         timed(found, name, lambda holder=holder: pool.hand_out(holder, base))  # type: ignore[misc]
+        if name == "warm":
+            timed(found, "after", _wait_for_removal)
         made = pool.find(holder)
         assert made is not None
+        # Git tells ages in seconds: an attempt that begins in the second of a cold hand-out has more files read again.
+        time.sleep(attempt_s)
         work_in(made.path, files, f"{folder.name} {number}")
         kept = "keep, first" if number == 0 else "keep"
         timed(found, kept, lambda holder=holder, ref=ref: pool.keep(holder, ref, message="bench"))  # type: ignore[misc]
@@ -143,13 +155,15 @@ def main() -> None:
     parser.add_argument("--sizes", default="1000,10000,50000")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--places", default="disk,tmpfs")
+    parser.add_argument("--seconds", type=float, default=1.1)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     figures: dict[str, dict[str, Seconds]] = {}
     for place in given.places.split(","):
         for files in map(int, given.sizes.split(",")):
             with tempfile.TemporaryDirectory(prefix="budwood-bench-", dir=PLACES[place]) as folder:
-                figures[f"{place} {files}"] = report(place, files, measure(Path(folder), files, given.rounds))
+                taken = measure(Path(folder), files, rounds=given.rounds, attempt_s=given.seconds)
+                figures[f"{place} {files}"] = report(place, files, taken)
     if given.json:
         given.json.write_text(json.dumps(figures, indent=2) + "\n")
 

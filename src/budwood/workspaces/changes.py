@@ -10,11 +10,12 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
 from typing import NamedTuple
 
 from budwood.workspaces.git import Git
-from budwood.workspaces.survey import NOTHING, Known, Survey, Walk
+from budwood.workspaces.survey import NOTHING, Known, Seen, Survey, Walk
 
 
 class Changes(NamedTuple):
@@ -34,25 +35,25 @@ def compare(
     tree: Path,
     index: Path | None,
     *,
-    known: Known | None = None,
+    seen: Seen | None = None,
     skip: str | None,
     spare: re.Pattern[bytes] = NOTHING,
     take: Callable[[Survey], None] | None = None,
 ) -> Changes:
     """Look through a directory and compare it with an index that has files only; without one, everything is new.
 
-    `known` are the files of the index, if they have been listed. `take` gets what was found while git is still at
-    work; the answer then has only what was found after that.
+    `seen` are the files of the index, if they have been listed, and the directories that had just those. `take` gets
+    what was found while git is still at work; the answer then has only what was found after that.
     """
     walk = Walk(tree, skip=skip, spare=spare)
     if index is None:
-        walk.beside(Known(()))
+        walk.beside(Seen(Known(())))
         return Changes(walk.found, (), [], [])
     aimed = git.aimed(work_tree=tree, index=index)
     with ThreadPoolExecutor(1) as beside:
-        differing = beside.submit(aimed.run, "diff-files", "-z", "--name-only")
-        known = known or list_known(aimed)
-        walk.beside(known)
+        differing = beside.submit(copy_context().run, aimed.run, "diff-files", "-z", "--name-only")
+        seen = seen or Seen(_list_known(aimed))
+        walk.beside(seen)
         if take is not None:
             take(walk.found)
             walk = Walk(tree, skip=skip, spare=spare)
@@ -69,26 +70,31 @@ def compare(
             walk.into(path)
         elif mode:
             walk.found.special.append(path)
-    return Changes(walk.found, known.paths, changed, gone)
+    return Changes(walk.found, seen.known.paths, changed, gone)
 
 
-def list_known(git: Git) -> Known:
+def _list_known(git: Git) -> Known:
     """List the files of the index that git is aimed at."""
     return Known(git.run("ls-files", "-z").split(b"\0")[:-1])
 
 
 class Bases:
-    """The files of the base that was asked for last: attempts often begin with the same one."""
+    """The files of the base that was asked for last, and where they lay: attempts often begin with the same one."""
 
     def __init__(self) -> None:
         self._last: tuple[str, Known] | None = None
+        self._seen: dict[Path, Seen] = {}
 
-    def known(self, base: str, git: Git) -> Known:
-        """List the files of a base; git is aimed at an index that has just those."""
+    def seen(self, folder: Path, base: str, git: Git, *, now_ns: int) -> Seen:
+        """Tell what is known of a place with the files of a base; git is aimed at an index that has just those."""
         last = self._last
         if last is None or last[0] != base:
-            self._last = last = (base, list_known(git))
-        return last[1]
+            self._last = last = (base, _list_known(git))
+        seen = self._seen.get(folder)
+        if seen is None or seen.known is not last[1]:
+            self._seen[folder] = seen = Seen(last[1])
+        seen.begin(now_ns)
+        return seen
 
 
 class _Lies:

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from budwood.workspaces.aside import REMOVED
 from budwood.workspaces.folding import ROOT, fold, refs_by_run
 from budwood.workspaces.leases import Place, locked, places_in
 from budwood.workspaces.removal import remove_tree
 from budwood.workspaces.repository import Repository
 from budwood.workspaces.worktree import admin_of
 
-_REMOVED = "removed-"
 WORTH_FOLDING = 2
 
 
@@ -88,7 +88,7 @@ def take_stock(folder: Path, repository: Repository) -> Stock:
     working = working_directories()
     return Stock(
         places=tuple(_found(place, working) for place in places_in(folder)),
-        rests=tuple(sorted(folder.glob(f"{_REMOVED}*"))),
+        rests=tuple(sorted(folder.glob(f"{REMOVED}*"))),
         refs=tuple(
             RunRefs(run=run, count=len(refs), bytes=size_of(repository.common / ROOT / run))
             for run, refs in sorted(refs_by_run(repository).items())
@@ -129,7 +129,7 @@ def apply_gc(folder: Path, repository: Repository, planned: Iterable[Removable],
             why = _remove(places[each.where], folder, repository, force=force)
             if why is not None:
                 left.append(Left(where=each.where, why=why))
-        elif Path(each.where).parent == folder and Path(each.where).name.startswith(_REMOVED):
+        elif Path(each.where).parent == folder and Path(each.where).name.startswith(REMOVED):
             remove_tree(Path(each.where))
         elif Path(each.where).exists():
             left.append(Left(where=each.where, why="it is no directory of this pool"))
@@ -153,7 +153,7 @@ def _remove(place: Place, folder: Path, repository: Repository, *, force: bool) 
         why = _found(place, working_directories()).why_it_stays(force=force)
         if why is not None:
             return why
-        rest = folder / f"{_REMOVED}{place.folder.name}"
+        rest = folder / f"{REMOVED}{place.folder.name}"
         remove_tree(rest)
         place.folder.rename(rest)
         admin = admin_of(repository.common, place.tree)

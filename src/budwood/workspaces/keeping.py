@@ -18,8 +18,9 @@ from budwood.workspaces import direct
 from budwood.workspaces.candidate import Candidates
 from budwood.workspaces.changes import Bases, Changes, compare, has_attributes
 from budwood.workspaces.git import Git, GitFailed
-from budwood.workspaces.laying import INDEX, Laid, laid_out
+from budwood.workspaces.laying import INDEX, Laid, laid_out, settle
 from budwood.workspaces.merging import is_ancestor
+from budwood.workspaces.records import stamp
 from budwood.workspaces.sparse import FILE as SPARSE_FILE
 from budwood.workspaces.sparse import SETTINGS as SPARSE
 from budwood.workspaces.survey import NOTHING
@@ -116,8 +117,11 @@ class Keeper:
         leave = frozenset(without)
         changes = None
         if laid is not None and not (laid.links or laid.converts or self._converts or self.cones):
-            known = self.bases.known(base, self.whole.git.aimed(index=folder / INDEX))
-            changes = compare(self.whole.git, tree, folder / INDEX, known=known, skip=skip, spare=spare)
+            now_ns = stamp(folder)
+            aimed = self.whole.git.aimed(index=folder / INDEX)
+            seen = self.bases.seen(folder, base, aimed, now_ns=now_ns)
+            changes = compare(self.whole.git, tree, folder / INDEX, seen=seen, skip=skip, spare=spare)
+            settle(folder, changes.changed, now_ns=now_ns)
         if changes is not None and not has_attributes(changes.found.files):
             written = direct.write(
                 self.whole.git,

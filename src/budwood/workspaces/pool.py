@@ -6,6 +6,9 @@ of the files is in an index of our own beside the directory. Knows git and lease
 
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
@@ -222,17 +225,20 @@ class Pool(Workspaces):
     def _reset(self, place: Place, base: str) -> None:
         place.tree.mkdir(exist_ok=True)
         kind, keeper = self._kind, self._keeper
-        lay_out(
-            keeper.whole.git if kind.raw else keeper.plain,
-            place.folder,
-            base,
-            bases=keeper.bases,
-            cones=keeper.cones,
-            skip=kind.skip,
-            spare=self._spare,
-            raw=kind.raw,
-        )
-        index = kind.equip(place.tree, base, cones=keeper.cones)
+        with ThreadPoolExecutor(1) as beside:  # neither touches what is the other's
+            equip = partial(kind.equip, place.tree, base, cones=keeper.cones)
+            equipped = beside.submit(copy_context().run, equip)
+            lay_out(
+                keeper.whole.git if kind.raw else keeper.plain,
+                place.folder,
+                base,
+                bases=keeper.bases,
+                cones=keeper.cones,
+                skip=kind.skip,
+                spare=self._spare,
+                raw=kind.raw,
+            )
+            index = equipped.result()
         if index is not None:
             shutil.copy2(place.folder / INDEX, index)
         brought = fit_out(self._repository, self._outfit, place.tree)

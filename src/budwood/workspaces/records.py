@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from budwood.errors import WorkspaceError
 
+_CLOCK = "clock"
 Record = TypeVar("Record", bound=Struct)
 
 
@@ -43,6 +44,13 @@ def take_away(path: Path) -> None:
     except FileNotFoundError:
         return
     _sync(path.parent)
+
+
+def stamp(folder: Path) -> int:
+    """Tell what time it is for the file system that a place is on: it may be another machine's."""
+    path = folder / _CLOCK
+    path.touch()
+    return path.stat().st_mtime_ns
 
 
 def _sync(folder: Path) -> None:

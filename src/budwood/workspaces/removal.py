@@ -14,15 +14,20 @@ from types import TracebackType
 from budwood.workspaces.survey import Survey
 
 
-def clear(root: Path, found: Survey) -> None:
-    """Remove what was found, but for what is spared and the directories that it is in."""
+def clear(root: Path, found: Survey, *, take: Callable[[bytes], None]) -> None:
+    """Remove what was found, but for what is spared and the directories that it is in; `take` takes whole ones away."""
     base = os.fsencode(root) + b"/"
-    for path in (*found.files, *found.unnameable, *found.special):
-        _with_right(os.unlink, base + path)
     needed = folders_of(found.spared)
-    for folder in reversed(found.folders):
-        if folder not in needed:
-            _with_right(os.rmdir, base + folder)
+    going: set[bytes] = set()
+    for folder in found.folders:  # each comes after the one that it is in
+        if folder.rpartition(b"/")[0] in going:
+            going.add(folder)
+        elif folder not in needed:
+            going.add(folder)
+            take(base + folder)
+    for path in (*found.files, *found.unnameable, *found.special):
+        if path.rpartition(b"/")[0] not in going:
+            _with_right(os.unlink, base + path)
 
 
 def folders_of(paths: Iterable[bytes]) -> set[bytes]:
@@ -37,7 +42,7 @@ def folders_of(paths: Iterable[bytes]) -> set[bytes]:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a directory and all that is in it; harmless if there is none."""
+    """Remove a directory and all that is in it; harmless if there is none, or another removes it as well."""
     if path.exists():
         shutil.rmtree(path, onerror=_remove_by_force)
 
@@ -45,6 +50,8 @@ def remove_tree(path: Path) -> None:
 def _remove_by_force(
     remove: Callable[..., object], path: str, info: tuple[type[BaseException], BaseException, TracebackType]
 ) -> None:
+    if isinstance(info[1], FileNotFoundError):
+        return
     if not isinstance(info[1], PermissionError):
         raise info[1]
     os.chmod(os.path.dirname(path), stat.S_IRWXU)

@@ -17,6 +17,9 @@ from budwood.workspaces.escape import is_refused
 from budwood.workspaces.patterns import matcher
 
 NOTHING = matcher((), key="")
+_SECOND_NS = 1_000_000_000
+_TICK_NS = 20_000_000
+"""More than the longest time in which two changes can get the same time from a kernel."""
 
 
 @dataclass(slots=True)
@@ -61,6 +64,35 @@ class Known:
             folder = above
 
 
+class Seen:
+    """Files that are expected, and directories as they were when they had just those: they need not be listed again.
+
+    As git's untracked cache does it: whatever comes, goes or is renamed in a directory changes the time of its inode,
+    which nobody can set. Held in memory only, where nobody else writes.
+    """
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self._folders: dict[bytes, tuple[int, int, int]] = {}
+        self._settled_ns = 0
+
+    def begin(self, now_ns: int) -> None:
+        """Say what time it is for the file system; what changed just now may change again within the same tick."""
+        self._settled_ns = now_ns - _TICK_NS
+
+    def has(self, folder: bytes, status: os.stat_result) -> bool:
+        """Say whether a directory is as it was."""
+        return self._folders.get(folder) == (status.st_dev, status.st_ino, status.st_ctime_ns)
+
+    def note(self, folder: bytes, status: os.stat_result) -> None:
+        """Write down how a directory was before it was listed."""
+        changed_ns = status.st_ctime_ns
+        if changed_ns % _SECOND_NS == 0:  # of a file system that knows only seconds, perhaps even ones
+            changed_ns += 2 * _SECOND_NS
+        if changed_ns < self._settled_ns:
+            self._folders[folder] = (status.st_dev, status.st_ino, status.st_ctime_ns)
+
+
 class Walk:
     """Looks through one directory, but for one name at the top; what may not be read is made readable first."""
 
@@ -70,16 +102,23 @@ class Walk:
         self._skip = None if skip is None else os.fsencode(skip)
         self._spares = None if spare is NOTHING else spare.fullmatch
 
-    def beside(self, known: Known) -> None:
+    def beside(self, seen: Seen) -> None:
         """Find everything that is not among known files, and is in no directory that lies in the place of one."""
-        waiting = [b""]
+        waiting: list[tuple[bytes, os.stat_result | None]] = [(b"", None)]
         while waiting:
-            folder = waiting.pop()
-            names, folders = known.folders[folder]
-            for name in _names(self._base + folder):
-                if name not in names and (folder or name != self._skip):
+            folder, status = waiting.pop()
+            names, folders = seen.known.folders[folder]
+            if status is None or not seen.has(folder, status):
+                there = _names(self._base + folder)
+                strange = [name for name in there if name not in names and (folder or name != self._skip)]
+                for name in strange:
                     self._sort_in(folder + b"/" + name if folder else name)
-            waiting += [below for below in folders if self._is_folder(below) and not self._is_spared(below)]
+                if status is not None and not strange and len(there) == len(names):
+                    seen.note(folder, status)
+            for below in folders:
+                status = self._folder(below)
+                if status is not None and not self._is_spared(below):
+                    waiting.append((below, status))
 
     def into(self, folder: bytes, *, nameable: bool = True) -> None:
         """Find everything in a directory in which nothing is known, and the directory itself."""
@@ -111,15 +150,16 @@ class Walk:
         else:
             self.found.special.append(path)
 
-    def _is_folder(self, path: bytes) -> bool:
-        """Say whether there is a directory where one is expected; what else is there was found."""
+    def _folder(self, path: bytes) -> os.stat_result | None:
+        """Look at a directory where one is expected; None if there is none, and what else is there was found."""
         try:
-            mode = os.lstat(self._base + path).st_mode
+            status = os.lstat(self._base + path)
         except FileNotFoundError:
-            return False
-        if not stat.S_ISDIR(mode):
-            self._sort_in(path)
-        return stat.S_ISDIR(mode)
+            return None
+        if stat.S_ISDIR(status.st_mode):
+            return status
+        self._sort_in(path)
+        return None
 
     def _is_spared(self, path: bytes) -> bool:
         if self._spares is None or not self._spares(path):
@@ -133,7 +173,7 @@ def look_through(
 ) -> Survey:
     """List what is there beside what is known."""
     walk = Walk(root, skip=skip, spare=spare)
-    walk.beside(Known(known))
+    walk.beside(Seen(Known(known)))
     return walk.found
 
 
