@@ -40,8 +40,8 @@ class Journal:
         self.urgent = False
         """Whether something waits for the commit, or is too dear to be lost; the rest can wait for the next one."""
 
-    def record(self, event: Event) -> None:
-        """Apply an event and what follows from it by rule."""
+    def record(self, event: Event, *, done: bool = False) -> None:
+        """Apply an event and what follows from it by rule; where it says what is `done`, it demands nothing more."""
         recorded = Recorded(self.state.number + 1, self._clock.now_ms(), event)
         try:
             commands = handle(self.state, recorded)
@@ -51,7 +51,7 @@ class Journal:
         self._events.append(recorded)
         if self._can_wait(event):
             # Of a function's attempt: it may be repeated, so that it need not wait for the disk.
-            self._calls += commands
+            self._calls += () if done else commands
         else:
             self._commands += commands
             self.urgent = True

@@ -98,6 +98,9 @@ class Sink(Protocol):
     def begun(self, work_id: str, *, pid: int, at_ms: int) -> None:
         """Hear that its first step runs."""
 
+    def taken(self, work_id: str, *, slot: int) -> None:
+        """Hear that a call that was sent ahead has begun, in a slot whose call before it has just ended."""
+
     def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
         """Hear that it is over; `log` is what it printed, None where it is too large to be carried about."""
 
@@ -129,6 +132,25 @@ class Executor(ABC):
     @abstractmethod
     def start(self, work: Work) -> None:
         """Run an attempt in its slot, which must be free."""
+
+    def room_ahead(self) -> int:
+        """Say how many calls may be sent ahead just now, before a slot is free for them."""
+        return 0
+
+    def send_ahead(self, work: Work) -> bool:
+        """Let a call wait for the next slot that is free, behind those sent before; False if it cannot.
+
+        Its `slot` says nothing. It begins only after a call that succeeded, and the sink is told when it has.
+        """
+        return False
+
+    def take_back(self) -> list[str]:
+        """Take back what was sent ahead and has not begun: it never will.
+
+        What is not among these has begun, and the sink is told so; or it did not, and it is among those of a later
+        call.
+        """
+        return []
 
     @abstractmethod
     def cancel(self, work_id: str) -> None:

@@ -82,6 +82,7 @@ def start_message(identity: Identity, place: Place, *, worker: str, door: Path, 
         "directory": str(directory),
         "head_bytes": identity.head_bytes,
         "tail_bytes": identity.tail_bytes,
+        "replaced_above_bytes": identity.replaced_above_bytes,
     }
     env = place.environment(identity.env_pass, identity.env)
     env["BUDWOOD_MARK"] = place.mark(worker)
