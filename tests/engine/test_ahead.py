@@ -18,12 +18,18 @@ from budwood.testing.executors import Ending, FakeExecutor, FakeMachine, failed,
 class Ahead(FakeExecutor):
     """Workers that share a bag; each says one turn late what it took, so that much can happen in between."""
 
-    def __init__(self, machine: FakeMachine, *, meanwhile: Callable[[], object] = lambda: None) -> None:
+    def __init__(
+        self, machine: FakeMachine, *, meanwhile: Callable[[], object] = lambda: None, overlooks: int = 0
+    ) -> None:
         super().__init__(machine)
+        self._overlooks = overlooks
+        """Every so many ends a worker finds nothing in the bag, because the driver had not filled it yet."""
+        self._ends = 0
         self.bag: deque[Work] = deque()
         self._meanwhile = meanwhile
         """What happens when one was taken for the third time and nobody has heard of it."""
         self.taken: list[str] = []
+        self.brought_back = 0
 
     def room_ahead(self) -> int:
         return 5 - len(self.bag)
@@ -31,6 +37,12 @@ class Ahead(FakeExecutor):
     def send_ahead(self, work: Work) -> bool:
         self.bag.append(work)
         return True
+
+    def take_back_first(self) -> str | None:
+        if not self.bag:
+            return None
+        self.brought_back += 1
+        return self.bag.popleft().id
 
     def take_back(self) -> list[str]:
         back = [work.id for work in self.bag]
@@ -41,7 +53,9 @@ class Ahead(FakeExecutor):
         attempt = self._machine.find(work_id)
         assert attempt is not None
         assert attempt.ending is not None
-        if work_id in self._told or attempt.ending.outcome.error_type is not None or not self.bag:
+        self._ends += work_id not in self._told
+        overlooked = self._overlooks and self._ends % self._overlooks == 0
+        if work_id in self._told or attempt.ending.outcome.error_type is not None or not self.bag or overlooked:
             super().report_end(work_id)
             return
         if len(self.taken) == 2:
@@ -107,21 +121,24 @@ def random_calls(dice: random.Random) -> list[TaskSpec]:
     return made
 
 
+@pytest.mark.parametrize("overlooks", [0, 3])
 @pytest.mark.parametrize("strict", [False, True])
-def test_at_one_slot_everything_begins_in_the_order_that_it_has_without(strict: bool) -> None:
-    went_ahead = 0
+def test_at_one_slot_everything_begins_in_the_order_that_it_has_without(strict: bool, overlooks: int) -> None:
+    went_ahead = brought_back = 0
     for seed in range(50):
         tasks = random_calls(random.Random(seed))
         without = stage_of(*tasks, strict=strict)
         without.drive()
         stage = stage_of(*tasks, strict=strict)
-        executor = Ahead(stage.machine)
+        executor = Ahead(stage.machine, overlooks=overlooks)
         stage.drive(executor=executor)
         assert order(stage) == order(without), seed
         assert stage.decisions() == without.decisions(), seed
         stage.check_sound()
         went_ahead += len(executor.taken)
+        brought_back += executor.brought_back
     assert went_ahead > 80
+    assert (brought_back > 40) == bool(overlooks)
 
 
 @pytest.mark.parametrize("backoff_s", [0.0, 0.002])
@@ -132,7 +149,7 @@ def test_at_several_slots_the_same_is_decided(backoff_s: float) -> None:
         without = stage_of(*tasks, backoff_s=backoff_s)
         without.drive()
         stage = stage_of(*tasks, slots=3, backoff_s=backoff_s)
-        executor = Ahead(stage.machine)
+        executor = Ahead(stage.machine, overlooks=5)
         stage.drive(executor=executor)
         assert stage.decisions() == without.decisions(), seed
         stage.check_sound()

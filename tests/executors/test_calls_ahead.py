@@ -110,6 +110,16 @@ def test_what_is_taken_back_is_never_made(desk: Desk) -> None:
     assert result_of(desk.end_of(works[0].id)) == "c"
 
 
+def test_the_first_can_be_taken_back_alone(desk: Desk) -> None:
+    first, second = send(desk, "a", "b")
+    assert desk.executor.take_back_first() == first.id
+    assert desk.outcome(first).phase is AttemptPhase.SUCCEEDED
+    assert result_of(desk.end_of(second.id)) == "b"
+    assert made(desk) == ["a", "b"]
+    assert desk.takings == [(second.id, 0)]
+    assert desk.executor.take_back_first() is None
+
+
 @pytest.mark.parametrize(
     ("function", "args"),
     [("raises", ()), ("dies", ()), ("costs", ()), ("sleeps", (0.02,)), ("leaves", ()), ("closes", ())],
@@ -169,10 +179,10 @@ def test_what_needs_another_worker_a_limit_or_much_room_is_not_taken(desk: Desk)
 
 def test_there_is_room_while_calls_are_short_and_succeed(desk: Desk) -> None:
     desk.result("note", "again")  # the first one had the import
-    assert desk.executor.room_ahead() == 8
-    send(desk, *"abcd")
-    assert desk.executor.room_ahead() == 4
-    send(desk, "e")
+    assert desk.executor.room_ahead() == 32
+    send(desk, *map(str, range(16)))
+    assert desk.executor.room_ahead() == 16
+    send(desk, "more")
     assert desk.executor.room_ahead() == 0  # until half of them are gone
     desk.executor.take_back()
     desk.call("raises")

@@ -26,16 +26,18 @@ def may_look_ahead(state: RunState) -> bool:
 
 def first_released(state: RunState, tasks: Iterable[TaskState]) -> Rank | None:
     """Return the first place in the queue that anybody can get when these tasks succeed; None if nobody can."""
-    return min((rank for task in tasks if (rank := _releases(state, task)) is not None), default=None)
+    return min((rank for task in tasks if (rank := released_by(state, task)) is not None), default=None)
 
 
-def _releases(state: RunState, task: TaskState) -> Rank | None:
+def released_by(state: RunState, task: TaskState) -> Rank | None:
+    """Return the first place in the queue that anybody can get when a task succeeds; None if nobody can."""
     spec = task.spec if task.attempt is None else task.attempt.spec
     if _has_limits(spec):
         return _ANY  # those may follow that wait for the same lane, group or cpus
-    dependants = (*state.dependants[task.number], *state.soft_dependants[task.number])
-    if not dependants:
+    hard, soft = state.dependants[task.number], state.soft_dependants[task.number]
+    if not hard and not soft:
         return None
+    dependants = (*hard, *soft)
     if len(dependants) > _MOST_DEPENDANTS:
         return _ANY
     waiting = [state.tasks[number] for number in dependants if state.tasks[number].phase not in ENDED_TASK]
@@ -51,7 +53,7 @@ def take_next(state: RunState, now_ms: int, *, before: Rank | None, sent: Contai
     queue = state.queue
     while queue.ready and (queue.ready[0][3] in sent or not is_current(state.tasks[queue.ready[0][3]], queue.ready[0])):
         heappop(queue.ready)
-    if not queue.ready or (queue.machine_freed and queue.parked.get(MACHINE)):
+    if not queue.ready or _machine_is_free(state):
         return None
     rank = queue.ready[0]
     task = state.tasks[rank[3]]
@@ -70,7 +72,14 @@ def put_back(state: RunState, tasks: Iterable[TaskState]) -> None:
 def is_overtaken(state: RunState, task: TaskState) -> bool:
     """Say whether somebody queues who should start before a task that was taken off."""
     ready = state.queue.ready
+    if _machine_is_free(state):
+        return True
     return bool(ready) and ready[0] < task.rank and is_current(state.tasks[ready[0][3]], ready[0])
+
+
+def _machine_is_free(state: RunState) -> bool:
+    """Say whether there may be room for one that waits for cpus or gpus: whoever that is may come first."""
+    return state.queue.machine_freed and bool(state.queue.parked.get(MACHINE))
 
 
 def _is_plain(task: TaskState) -> bool:

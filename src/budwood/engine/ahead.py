@@ -7,7 +7,7 @@ those are told of that could not be. Knows the schedule and the executor; must n
 
 from itertools import chain
 
-from budwood._core.ahead import first_released, is_overtaken, may_look_ahead, put_back, take_next
+from budwood._core.ahead import first_released, is_overtaken, may_look_ahead, put_back, released_by, take_next
 from budwood._core.events import AttemptQueued
 from budwood._core.ids import task_number
 from budwood._core.state import RunState, TaskState
@@ -39,11 +39,19 @@ class Ahead:
                 return
             sent[task.number] = task
             room -= 1
-            released = first_released(state, [task])
+            released = released_by(state, task)
             before = released if before is None or (released is not None and released < before) else before
 
+    def bring_back(self, *, slot: int) -> AttemptQueued | None:
+        """Take the first back, for a slot that is free; None if nothing waits, or not all that does is next."""
+        state, sent = self._state, self._sent
+        if not sent or not may_look_ahead(state) or is_overtaken(state, next(reversed(sent.values()))):
+            return None
+        first = self._executor.take_back_first()
+        return None if first is None else self.begin(first, slot=slot)
+
     def begin(self, work_id: str, *, slot: int) -> AttemptQueued:
-        """Say what is to be recorded of a call that has begun."""
+        """Say what is to be recorded of a call that begins."""
         task = self._sent.pop(task_number(work_id))
         return AttemptQueued(task=task.spec.id, attempt=task.attempts + 1, slot=slot, retry=task.tries)
 

@@ -250,6 +250,9 @@ class Driver:
         usable = [slot for slot in range(state.settings.slots) if slot not in retired]
         # Fewer slots than before: what was adopted beyond them counts, too.
         free = [slot for slot in usable if slot not in taken][: max(0, state.settings.slots - len(taken))]
+        while free and (first := self._ahead.bring_back(slot=free[0])) is not None:
+            self._journal.record(first)
+            free.pop(0)
         if free and not self._ahead.withdraw():
             return
         while free:
@@ -334,12 +337,12 @@ class Driver:
     def _do(self, command: Command) -> None:
         state = self._journal.state
         match command:
+            case ForgetAttempt(task=number, attempt=attempt):  # the most frequent one
+                self._forget(attempt_id(number, attempt))
             case StartAttempt(task=number):
                 self._executor.start(make_work(state, state.tasks[number]))
             case CancelAttempt(task=number, attempt=attempt):
                 self._executor.cancel(attempt_id(number, attempt))
-            case ForgetAttempt(task=number, attempt=attempt):
-                self._forget(attempt_id(number, attempt))
             case WakeTask(task=number, delay_s=delay_s):
                 self._later_wake(number, delay_s)
             case AcceptCandidate(lane=lane, commit=commit):

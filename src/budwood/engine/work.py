@@ -3,6 +3,8 @@
 Knows the state and the executors' contract; must not know which executor.
 """
 
+from typing import NamedTuple
+
 from budwood._core.decisions import task_seed
 from budwood._core.ids import attempt_id
 from budwood._core.model import AttemptPhase, RunSettings, TaskSpec
@@ -31,19 +33,20 @@ def make_work(state: RunState, task: TaskState) -> Work:
 
 def make_next_work(state: RunState, task: TaskState) -> Work:
     """Describe the attempt that a ready task would get next, in whichever slot."""
-    attempt = AttemptState(
-        number=task.attempts + 1,
-        phase=AttemptPhase.QUEUED,
-        key=task.key,
-        spec=task.spec,
-        retry=task.tries,
-        slot=ANY_SLOT,
-        queued_at_ms=0,
-    )
-    return _make(state, task, attempt)
+    return _make(state, task, _Next(task.attempts + 1, task.tries))
 
 
-def _make(state: RunState, task: TaskState, attempt: AttemptState) -> Work:
+class _Next(NamedTuple):
+    """An attempt that nothing is recorded of yet."""
+
+    number: int
+    retry: int
+    slot: int = ANY_SLOT
+    gpus: tuple[str, ...] = ()
+    phase: AttemptPhase = AttemptPhase.QUEUED
+
+
+def _make(state: RunState, task: TaskState, attempt: AttemptState | _Next) -> Work:
     spec, settings = task.spec, state.settings
     env = {
         **spec.env,

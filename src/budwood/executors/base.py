@@ -36,7 +36,7 @@ class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The name of a file in the attempt's directory that gets what this step prints; there until `forget`."""
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class Call(Struct, frozen=True, kw_only=True, gc=False):
     """A Python function to call, in a worker that lives from call to call; such an attempt has no steps."""
 
     function: str
@@ -46,7 +46,7 @@ class Call(Struct, frozen=True, kw_only=True):
     worker_memory_bytes: int = 1024**3
 
 
-class Work(Struct, frozen=True, kw_only=True):
+class Work(Struct, frozen=True, kw_only=True, gc=False):
     """An attempt as an executor sees it. `id` is unique in its run and safe as a file name."""
 
     id: str
@@ -143,6 +143,10 @@ class Executor(ABC):
         Its `slot` says nothing. It begins only after a call that succeeded, and the sink is told when it has.
         """
         return False
+
+    def take_back_first(self) -> str | None:
+        """Take back the first of those that were sent ahead and have not begun; None if all have, or none was sent."""
+        return None
 
     def take_back(self) -> list[str]:
         """Take back what was sent ahead and has not begun: it never will.

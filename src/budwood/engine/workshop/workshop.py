@@ -102,6 +102,9 @@ class Workshop(Executor):
     def send_ahead(self, work: Work) -> bool:
         return self._inner.send_ahead(work)
 
+    def take_back_first(self) -> str | None:
+        return self._inner.take_back_first()
+
     def take_back(self) -> list[str]:
         return self._inner.take_back()
 

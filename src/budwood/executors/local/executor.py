@@ -173,6 +173,9 @@ class LocalExecutor(Executor):
     def send_ahead(self, work: Work) -> bool:
         return self._workers.send_ahead(work)
 
+    def take_back_first(self) -> str | None:
+        return self._workers.take_back_first()
+
     def take_back(self) -> list[str]:
         return self._workers.take_back()
 

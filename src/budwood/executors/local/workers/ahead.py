@@ -13,7 +13,7 @@ from budwood.executors.local.workers.identity import split
 from budwood.executors.local.workers.wire import Told, ask, read_id
 from budwood.executors.local.workers.worker import OpenCall
 
-_DEPTH = 8
+_DEPTH = 32
 """Calls that wait for each slot: so many are heard of, and sent, at once."""
 _MOST = 128
 _BRISK_S = 0.002
@@ -79,6 +79,15 @@ class Ahead:
     def note_death(self, bag: Bag | None) -> None:
         """Note that a worker has ended, and that all was heard that it said: it may have taken a call with it."""
         self._died = self._died or (bag is not None and bag is self._bag)
+
+    def take_back_first(self) -> str | None:
+        """Take the first back that no worker has taken, if there is one."""
+        call = None if self._bag is None or not self._waiting else self._bag.take()
+        if call is None:
+            return None
+        work_id = read_id(call)
+        del self._waiting[work_id]
+        return work_id
 
     def take_back(self, under_way: Collection[OpenCall]) -> list[str]:
         """Take everything back that no worker has taken; what is then missing is told of by the workers that did.

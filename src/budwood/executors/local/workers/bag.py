@@ -6,7 +6,6 @@ and bytes; must not know what a call is.
 """
 
 import socket
-from contextlib import suppress
 
 from budwood.executors.local.workers.identity import Identity
 
@@ -30,17 +29,21 @@ class Bag:
 
     def put(self, call: bytes) -> bool:
         """Let a call wait; say whether there was room."""
-        with suppress(OSError):  # full
+        try:
             return len(call) <= MOST_BYTES and self._ours.send(call) == len(call)
-        return False
+        except OSError:  # full
+            return False
+
+    def take(self) -> bytes | None:
+        """Take back the first that nobody took."""
+        try:
+            return self._theirs.recv(MOST_BYTES)
+        except BlockingIOError:
+            return None
 
     def empty(self) -> list[bytes]:
         """Take back what nobody took."""
-        found = []
-        with suppress(BlockingIOError):
-            while True:
-                found.append(self._theirs.recv(MOST_BYTES))
-        return found
+        return list(iter(self.take, None))
 
     def close(self) -> None:
         """Drop it; a worker that still has its end finds nothing there."""

@@ -9,7 +9,7 @@ from msgspec import Raw, Struct
 from budwood.executors.local.workers.worker import OpenCall
 
 
-class Asked(Struct, frozen=True):
+class Asked(Struct, frozen=True, gc=False):
     """A call, from the driver."""
 
     id: str
@@ -21,7 +21,7 @@ class Asked(Struct, frozen=True):
     """Whether the worker may take the next call from the bag when this one has simply succeeded."""
 
 
-class _Named(Struct, frozen=True):
+class _Named(Struct, frozen=True, gc=False):
     id: str
 
 
@@ -33,7 +33,7 @@ class Trouble(Struct, frozen=True):
     traceback: str = ""
 
 
-class Told(Struct, frozen=True):
+class Told(Struct, frozen=True, gc=False):
     """What a worker says: first its own id alone, then of each call what became of it."""
 
     id: str

@@ -62,6 +62,10 @@ class Workers:
         """Let a call wait for whichever worker is free first; False if it cannot."""
         return self._ahead.send(work)
 
+    def take_back_first(self) -> str | None:
+        """Take back the first of what was sent ahead and has not begun."""
+        return self._ahead.take_back_first()
+
     def take_back(self) -> list[str]:
         """Take back what was sent ahead and has not begun."""
         calls = (bench.call for bench in self._benches.values())
