@@ -14,15 +14,18 @@ import os
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from workspaces import PLACES, git, make_repository
-
 from budwood.workspaces import find_repository
 from budwood.workspaces.joining import Joiner, Tip, conflicts_among
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.workspaces import PLACES, git, make_repository  # noqa: E402 - the other benchmark makes the repository
 
 CHANGED, ADDED, DELETED = 20, 20, 5
 

@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "overnight"))
+sys.path.insert(0, str(HERE.parents[1]))
 
-from overnight import Evening  # noqa: E402 - it lies beside this example
+from examples.overnight.overnight import Evening  # noqa: E402 - it lies beside this example
 
 TITLE = "# Shop\n"
 BY_HAND = TITLE + "- items, with prices\n- logins\n- a page for each item\n"

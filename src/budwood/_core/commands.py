@@ -9,42 +9,42 @@ from budwood._core.events import LaneConflicted
 from budwood._core.model import TaskId, TaskSpec
 
 
-class StartAttempt(Struct, frozen=True):
+class StartAttempt(Struct, frozen=True, gc=False):
     """Hand the attempt to its slot's supervisor."""
 
     task: int
     attempt: int
 
 
-class CancelAttempt(Struct, frozen=True):
+class CancelAttempt(Struct, frozen=True, gc=False):
     """End the attempt's processes; it will report its end."""
 
     task: int
     attempt: int
 
 
-class ForgetAttempt(Struct, frozen=True):
+class ForgetAttempt(Struct, frozen=True, gc=False):
     """Its end is in the store: its directory may go, its slot is free."""
 
     task: int
     attempt: int
 
 
-class WakeTask(Struct, frozen=True):
+class WakeTask(Struct, frozen=True, gc=False):
     """Look at the task again after its back-off."""
 
     task: int
     delay_s: float
 
 
-class WakeAccount(Struct, frozen=True):
+class WakeAccount(Struct, frozen=True, gc=False):
     """Look at the tasks again that wait for the end of an account's limit."""
 
     account: str
     until_ms: int
 
 
-class AcceptCandidate(Struct, frozen=True):
+class AcceptCandidate(Struct, frozen=True, gc=False):
     """Let the branch of a lane stand at what was accepted in it."""
 
     lane: str

@@ -2,6 +2,7 @@
 
 State is the fold of these, so a kind is never changed in place: a new version is added, and `UPGRADES` brings stored
 bodies of the old one up to date on reading. Knows the model. Must not know how or where events are kept.
+Python does not look for garbage among them (`gc=False`): there are many, and nothing in one leads back to it.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ from budwood._core.model import (
 from budwood.errors import UnknownEvent
 
 
-class _Fact(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class _Fact(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     version: ClassVar[int] = 1
 
 
@@ -430,7 +431,7 @@ _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
-class Recorded(Struct, frozen=True):
+class Recorded(Struct, frozen=True, gc=False):
     """An event with its place: numbers are dense per run and start at 1."""
 
     number: int
@@ -438,7 +439,7 @@ class Recorded(Struct, frozen=True):
     event: Event
 
 
-class Raw(Struct, frozen=True):
+class Raw(Struct, frozen=True, gc=False):
     """An event as a store keeps it."""
 
     number: int
@@ -457,6 +458,11 @@ def encode(recorded: Recorded) -> Raw:
     """Turn an event into what a store keeps."""
     event = recorded.event
     return Raw(recorded.number, recorded.at_ms, kind_of(event), event.version, _ENCODER.encode(event))
+
+
+def encode_body(event: Event) -> tuple[str, int, str]:
+    """Give the kind, version and body of what a store keeps, for one that keeps bodies as text."""
+    return _NAMES[type(event)], event.version, _ENCODER.encode(event).decode()
 
 
 def decode(raw: Raw, *, upgrades: Mapping[tuple[str, int], Upgrade] = UPGRADES) -> Recorded:

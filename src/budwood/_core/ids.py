@@ -18,9 +18,14 @@ def run_id(bits: int) -> str:
     return f"{bits >> 45 & 7}" + "".join(_ALPHABET[(bits >> shift) & 31] for shift in range(40, -1, -5))
 
 
-def attempt_id(task_number: int, attempt: int) -> str:
+def attempt_id(task: int, attempt: int) -> str:
     """Name an attempt's directory: short, and safe whatever the task is called."""
-    return f"{task_number}.{attempt}"
+    return f"{task}.{attempt}"
+
+
+def task_number(attempt: str) -> int:
+    """Read from an attempt's name which task it is of."""
+    return int(attempt.partition(".")[0])
 
 
 def safe_name(text: str, *, fallback: str = "run", most: int = 60) -> str:

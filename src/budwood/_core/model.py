@@ -216,7 +216,7 @@ class AttemptError(Struct, frozen=True, kw_only=True):
     """Of a function that raised."""
 
 
-class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What an attempt says that it consumed; None is unknown and counts as its reservation."""
 
     cost_usd: float | None = None
@@ -225,7 +225,7 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What of the report could not be understood."""
 
 
-class Measure(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Measure(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What was measured of an attempt while it ran."""
 
     wall_s: float = 0.0
@@ -284,7 +284,7 @@ class StepEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     wall_s: float = 0.0
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class Outcome(Struct, frozen=True, kw_only=True, gc=False):
     """How an attempt ended, as the executor saw it; not yet judged."""
 
     phase: AttemptPhase

@@ -99,9 +99,17 @@ def _open_row(task: int, attempt: AttemptState) -> AttemptRow:
 
 
 def _ended_row(ended: Ended) -> AttemptRow:
-    event, measure = ended.event, ended.event.measure
-    return msgspec.structs.replace(
-        _open_row(ended.task, ended.attempt),
+    attempt, event, measure = ended.attempt, ended.event, ended.event.measure
+    return AttemptRow(
+        task=ended.task,
+        number=attempt.number,
+        phase=attempt.phase,
+        key=attempt.key,
+        retry=attempt.retry,
+        slot=attempt.slot,
+        queued_at_ms=attempt.queued_at_ms,
+        started_at_ms=attempt.started_at_ms,
+        pid=attempt.pid,
         finished_at_ms=ended.at_ms,
         exit_code=event.exit_code,
         signal=event.signal,

@@ -38,7 +38,7 @@ class RunRow(Struct, frozen=True, kw_only=True):
     tokens: int = 0
 
 
-class TaskRow(Struct, frozen=True, kw_only=True):
+class TaskRow(Struct, frozen=True, kw_only=True, gc=False):
     """A task at a glance; `number` is its place in task order, from 0."""
 
     number: int
@@ -59,7 +59,7 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     removed: bool = False
 
 
-class AttemptRow(Struct, frozen=True, kw_only=True):
+class AttemptRow(Struct, frozen=True, kw_only=True, gc=False):
     """An attempt at a glance."""
 
     task: int
@@ -86,7 +86,7 @@ class AttemptRow(Struct, frozen=True, kw_only=True):
     """The number of the event that ended it, where a function's result is."""
 
 
-class DependencyRow(Struct, frozen=True, kw_only=True):
+class DependencyRow(Struct, frozen=True, kw_only=True, gc=False):
     """Task `task` comes after task `needs`; both are numbers."""
 
     task: int

@@ -14,7 +14,7 @@ from budwood._core.model import RunPhase, TaskPhase, TaskSpec
 from budwood._core.reserve import reserve_of
 from budwood._core.state import Rank, RunState, TaskState
 
-_MACHINE = "machine"
+MACHINE = "machine"
 """Where those wait that ask for more cpus or gpus than are free."""
 _DUST = 1e-9
 """What adding and taking away fractions may leave; a task that wants all of an idle machine must not wait for it."""
@@ -26,7 +26,7 @@ def pick(state: RunState, now_ms: int, *, slots: Sequence[int]) -> AttemptQueued
         return None
     while (rank := _next_rank(state)) is not None:
         task = state.tasks[rank[3]]
-        if not _is_current(task, rank):
+        if not is_current(task, rank):
             continue
         if task.not_before_ms > now_ms:  # it is pushed again when its time has come
             _pass_on(state, task)
@@ -84,11 +84,11 @@ def _next_rank(state: RunState) -> Rank | None:
     """Take the first of those that queue, and of those that wait for the machine, if it may have room for them."""
     queue = state.queue
     if queue.machine_freed:
-        first = _first_parked(state, _MACHINE)
+        first = _first_parked(state, MACHINE)
         if first is None:
             queue.machine_freed = False
         else:
-            heappop(queue.parked[_MACHINE])
+            heappop(queue.parked[MACHINE])
             heappush(queue.ready, first)
     return heappop(queue.ready) if queue.ready else None
 
@@ -104,7 +104,7 @@ def wake(state: RunState, number: int) -> None:
 def released(state: RunState, held: TaskSpec) -> None:
     """Let those queue again that waited for what an attempt at this task held."""
     for name in _names(held):
-        if name == _MACHINE:
+        if name == MACHINE:
             look_again(state)
         else:
             _unpark(state, name, everyone=False)
@@ -114,7 +114,7 @@ def unpark_all(state: RunState) -> None:
     """Let everybody queue again; for when limits changed."""
     look_again(state)
     for name in list(state.queue.parked):
-        if name != _MACHINE:
+        if name != MACHINE:
             _unpark(state, name, everyone=True)
 
 
@@ -153,7 +153,7 @@ def time_is_spent(state: RunState, now_ms: int) -> bool:
 def best_ready(state: RunState, now_ms: int) -> TaskState | None:
     """Return the task that would start next if slots, limits and money were no question."""
     ranks = sorted(state.queue.ready)
-    tasks = (state.tasks[rank[3]] for rank in ranks if _is_current(state.tasks[rank[3]], rank))
+    tasks = (state.tasks[rank[3]] for rank in ranks if is_current(state.tasks[rank[3]], rank))
     return next((task for task in tasks if task.not_before_ms <= now_ms), None)
 
 
@@ -174,7 +174,8 @@ def waits_for(state: RunState, task: TaskState) -> str | None:
             return f"group {spec.group} is full ({_group_limit(state, task)} at once)"
 
 
-def _is_current(task: TaskState, rank: Rank) -> bool:
+def is_current(task: TaskState, rank: Rank) -> bool:
+    """Say whether an entry of the queue still stands for a ready task."""
     return task.phase is TaskPhase.READY and task.rank == rank
 
 
@@ -183,7 +184,7 @@ def _names(spec: TaskSpec) -> list[str]:
     if spec.group is not None:
         names.append(f"group {spec.group}")
     if spec.cpus or spec.gpus:
-        names.append(_MACHINE)
+        names.append(MACHINE)
     return names
 
 
@@ -196,17 +197,17 @@ def _held_by(state: RunState, task: TaskState) -> str | None:
     if spec.lane is None and spec.group is None and not spec.cpus and not spec.gpus:
         return None
     for name in _names(spec):
-        if name != _MACHINE and _is_full(state, task, name):
+        if name != MACHINE and _is_full(state, task, name):
             return name
     if not (spec.cpus or spec.gpus):
         return None
-    first = _first_parked(state, _MACHINE)
+    first = _first_parked(state, MACHINE)
     if (
         (first is not None and first < task.rank)
         or held.cpus + spec.cpus > state.settings.cpus + _DUST
         or spec.gpus > len(_free_gpus(state))
     ):
-        return _MACHINE
+        return MACHINE
     return None
 
 
@@ -219,7 +220,7 @@ def _is_full(state: RunState, task: TaskState, name: str) -> bool:
 
 def _first_parked(state: RunState, name: str) -> Rank | None:
     parked = state.queue.parked.get(name, [])
-    while parked and not _is_current(state.tasks[parked[0][3]], parked[0]):
+    while parked and not is_current(state.tasks[parked[0][3]], parked[0]):
         heappop(parked)
     return parked[0] if parked else None
 
@@ -229,7 +230,7 @@ def _free_gpus(state: RunState) -> tuple[str, ...]:
 
 
 def _park(state: RunState, rank: Rank, name: str) -> None:
-    if name == _MACHINE:
+    if name == MACHINE:
         state.queue.machine_freed = False  # all that wait for it come behind this one
     heappush(state.queue.parked.setdefault(name, []), rank)
     _pass_on(state, state.tasks[rank[3]])
@@ -241,7 +242,7 @@ def _pass_on(state: RunState, task: TaskState) -> None:
     Only what is free is looked at, and nobody is ever parked under what is free, so this ends.
     """
     for name in _names(task.spec):
-        if name != _MACHINE and not _is_full(state, task, name):
+        if name != MACHINE and not _is_full(state, task, name):
             _unpark(state, name, everyone=False)
 
 
@@ -249,7 +250,7 @@ def _unpark(state: RunState, name: str, *, everyone: bool) -> None:
     parked = state.queue.parked.get(name, [])
     while parked:
         rank = heappop(parked)
-        if _is_current(state.tasks[rank[3]], rank):
+        if is_current(state.tasks[rank[3]], rank):
             heappush(state.queue.ready, rank)
             if not everyone:
                 break

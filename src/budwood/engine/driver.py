@@ -36,6 +36,7 @@ from budwood._core.replay import fold
 from budwood._core.schedule import pick, wake, wake_account
 from budwood._core.state import RunState
 from budwood.engine.account import account
+from budwood.engine.ahead import Ahead
 from budwood.engine.clock import Clock
 from budwood.engine.journal import Journal
 from budwood.engine.landing import Lander
@@ -93,6 +94,7 @@ class Driver:
         self._flush_set = False
         self._branches: dict[str, str] = {}
         self._lander = Lander()
+        self._asked = False
 
     def stop(self, *, now: str = "") -> None:
         """Start nothing new, leave when what runs has ended; with a reason in `now`, leave at once. From any thread."""
@@ -119,14 +121,15 @@ class Driver:
         observer = None if self._strategist is None else self._strategist.see
         state = fold(self._store.read(self._run), observer=observer, again=lambda: self._store.read(self._run))
         self._journal = Journal(self._store, lease, state, clock=self._clock, observer=observer)
-        self._reports = Reports(self._journal)
+        self._ahead = Ahead(state, self._executor)
+        self._reports = Reports(self._journal, self._ahead)
         self._executor.open(lease.fence, loop=self._loop, sink=self._reports)
         with closing(self._store.listen(self._run)) as bell:
             self._loop.watch(bell.fileno(), lambda: self._rung(bell))
             self._begin(opening, fence=lease.fence)
             self._refuse_unasked()
             self._set_timers(lambda: self._store.renew(lease))
-            self._take_requests()
+            self._asked = True
             self._run_loop()
             self._loop.forget(bell.fileno())
         interrupted = self._stopping and state.phase not in ENDED_RUN
@@ -222,15 +225,26 @@ class Driver:
 
     def _run_loop(self) -> None:
         while True:
-            if not self._stopping:
+            if not (self._stopping or self._asked or self._reports.holds):
                 self._fill_slots()
-            elif self._journal.state.all_ended:
-                self._rest()  # what it was waiting for were the last ones
+            elif self._ahead.withdraw():
+                self._catch_up()
             self._flush()
             if self._is_over():
                 return
             if not self._journal.urgent:  # else a command had an end reported at once, and nothing would wake us for it
                 self._loop.turn()
+
+    def _catch_up(self) -> None:
+        """Do what waited until it was known which calls have begun; then go on as ever."""
+        self._reports.release()
+        if self._asked:
+            self._asked = False
+            self._take_requests()
+        if not self._stopping:
+            self._fill_slots()
+        elif self._journal.state.all_ended:
+            self._rest()  # what it was waiting for were the last ones
 
     def _fill_slots(self) -> None:
         state, now = self._journal.state, self._clock.now_ms()
@@ -238,6 +252,11 @@ class Driver:
         usable = [slot for slot in range(state.settings.slots) if slot not in retired]
         # Fewer slots than before: what was adopted beyond them counts, too.
         free = [slot for slot in usable if slot not in taken][: max(0, state.settings.slots - len(taken))]
+        while free and (first := self._ahead.bring_back(slot=free[0])) is not None:
+            self._journal.record(first)
+            free.pop(0)
+        if free and not self._ahead.withdraw():
+            return
         while free:
             queued = pick(state, now, slots=free)
             if queued is not None:
@@ -248,6 +267,8 @@ class Driver:
         if not (usable or state.open or state.all_ended) and state.phase in (RunPhase.ACTIVE, RunPhase.WAITING):
             self._journal.record(RunPaused(kind="slots", reason="every slot has processes that cannot be killed"))
         self._rest()
+        if not free:
+            self._ahead.fill(now)
 
     def _ask(self) -> bool:
         """Let the strategy add tasks; return whether something may have become ready."""
@@ -315,7 +336,7 @@ class Driver:
 
     def _rung(self, bell: Bell) -> None:
         bell.drain()
-        self._take_requests()
+        self._asked = True
 
     def _take_requests(self) -> None:
         for request in self._store.pending(self._run):
@@ -330,17 +351,17 @@ class Driver:
             return True
         if state.open or (state.all_ended and self._has_loose_ends()):
             return False
-        return self._stopping or state.phase is RunPhase.PAUSED
+        return (self._stopping or state.phase is RunPhase.PAUSED) and self._ahead.withdraw()
 
     def _do(self, command: Command) -> None:
         state = self._journal.state
         match command:
+            case ForgetAttempt(task=number, attempt=attempt):  # the most frequent one
+                self._forget(attempt_id(number, attempt))
             case StartAttempt(task=number):
                 self._executor.start(make_work(state, state.tasks[number]))
             case CancelAttempt(task=number, attempt=attempt):
                 self._executor.cancel(attempt_id(number, attempt))
-            case ForgetAttempt(task=number, attempt=attempt):
-                self._forget(attempt_id(number, attempt))
             case WakeTask(task=number, delay_s=delay_s):
                 self._later_wake(number, delay_s)
             case AcceptCandidate(lane=lane, commit=commit):

@@ -40,8 +40,8 @@ class Journal:
         self.urgent = False
         """Whether something waits for the commit, or is too dear to be lost; the rest can wait for the next one."""
 
-    def record(self, event: Event) -> None:
-        """Apply an event and what follows from it by rule."""
+    def record(self, event: Event, *, done: bool = False) -> None:
+        """Apply an event and what follows from it by rule; where it says what is `done`, it demands nothing more."""
         recorded = Recorded(self.state.number + 1, self._clock.now_ms(), event)
         try:
             commands = handle(self.state, recorded)
@@ -51,14 +51,15 @@ class Journal:
         self._events.append(recorded)
         if self._can_wait(event):
             # Of a function's attempt: it may be repeated, so that it need not wait for the disk.
-            self._calls += commands
+            self._calls += () if done else commands
         else:
             self._commands += commands
             self.urgent = True
         if self._observer is not None:
             self._observer(self.state, recorded)
-        for follows in consequences(self.state, event):
-            self.record(follows)
+        if not isinstance(event, AttemptQueued):  # the most frequent of those that nothing follows from
+            for follows in consequences(self.state, event):
+                self.record(follows)
 
     def take_calls(self) -> list[Command]:
         """Return what may be done before it is durable."""
@@ -67,16 +68,13 @@ class Journal:
 
     def _can_wait(self, event: Event) -> bool:
         """Say whether the commit may come a moment later: if it is lost, nothing dear is repeated."""
-        match event:
-            case AttemptStarted():
-                return True
-            case AttemptQueued():
-                return self.state.task(event.task).spec.function is not None
-            case AttemptEnded(usage=usage, measure=measure):
-                function = self.state.task(event.task).spec.function
-                return function is not None and not usage.cost_usd and not usage.tokens and measure.wall_s < CHEAP_S
-            case _:
-                return False
+        if isinstance(event, AttemptEnded):
+            usage = event.usage
+            is_dear = usage.cost_usd or usage.tokens or event.measure.wall_s >= CHEAP_S
+            return not is_dear and self.state.task(event.task).spec.function is not None
+        if isinstance(event, AttemptQueued):
+            return self.state.task(event.task).spec.function is not None
+        return isinstance(event, AttemptStarted)
 
     def keep_log(self, entry: LogEntry) -> None:
         """Write what an attempt printed together with its end."""

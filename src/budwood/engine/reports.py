@@ -9,6 +9,7 @@ from budwood._core.events import AttemptStarted, Event
 from budwood._core.judge import judge
 from budwood._core.model import AttemptPhase, Outcome
 from budwood._core.state import TaskState
+from budwood.engine.ahead import Ahead
 from budwood.engine.journal import Journal
 from budwood.stores.base import LogEntry
 
@@ -16,8 +17,10 @@ from budwood.stores.base import LogEntry
 class Reports:
     """Hears the executor (its `Sink`)."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, ahead: Ahead) -> None:
         self._journal = journal
+        self._ahead = ahead
+        self._held: list[tuple[str, Outcome, bytes | None]] = []
         self.retired_slots: set[int] = set()
         self.landing = False
         """Whether something is being done for the merge queue."""
@@ -31,8 +34,32 @@ class Reports:
             event = AttemptStarted(task=task.spec.id, attempt=task.attempts, pid=pid, began_at_ms=at_ms)
             self._journal.record(event)
 
+    def taken(self, work_id: str, *, slot: int) -> None:
+        """Note that a call that was sent ahead has begun."""
+        self._journal.record(self._ahead.begin(work_id, slot=slot), done=True)
+
     def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
-        """Note how an attempt ended and keep what it printed, in one commit."""
+        """Note how an attempt ended and keep what it printed, in one commit.
+
+        What did not succeed may pause the run or end other tasks: first we must know which calls have begun.
+        """
+        if outcome.phase is AttemptPhase.SUCCEEDED or self._ahead.withdraw():
+            self._end(work_id, outcome, log)
+        else:
+            self._held.append((work_id, outcome, log))
+
+    @property
+    def holds(self) -> bool:
+        """Whether an end waits until more is known."""
+        return bool(self._held)
+
+    def release(self) -> None:
+        """Note the ends that waited."""
+        held, self._held = self._held, []
+        for work_id, outcome, log in held:
+            self._end(work_id, outcome, log)
+
+    def _end(self, work_id: str, outcome: Outcome, log: bytes | None) -> None:
         task = self._find(work_id)
         if task is None:
             return

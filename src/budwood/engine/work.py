@@ -3,13 +3,17 @@
 Knows the state and the executors' contract; must not know which executor.
 """
 
+from typing import NamedTuple
+
 from budwood._core.decisions import task_seed
 from budwood._core.ids import attempt_id
 from budwood._core.model import AttemptPhase, RunSettings, TaskSpec
-from budwood._core.state import RunState, TaskState
+from budwood._core.state import AttemptState, RunState, TaskState
 from budwood.engine.workshop.orders import make_order
 from budwood.errors import InternalError
 from budwood.executors.base import SHELL, Call, Step, Work
+
+ANY_SLOT = -1
 
 
 def work_id(task: TaskState) -> str:
@@ -19,9 +23,31 @@ def work_id(task: TaskState) -> str:
 
 def make_work(state: RunState, task: TaskState) -> Work:
     """Describe the newest attempt of a task."""
-    spec, settings, attempt = task.spec, state.settings, task.attempt
+    attempt = task.attempt
+    spec = task.spec
     if attempt is None or (spec.run is None and spec.function is None and not spec.agent):
         raise InternalError(f"task {spec.id} has nothing to run")
+    plain = _make(state, task, attempt)
+    return plain if state.settings.workspace is None or spec.function is not None else make_order(state, task, plain)
+
+
+def make_next_work(state: RunState, task: TaskState) -> Work:
+    """Describe the attempt that a ready task would get next, in whichever slot."""
+    return _make(state, task, _Next(task.attempts + 1, task.tries))
+
+
+class _Next(NamedTuple):
+    """An attempt that nothing is recorded of yet."""
+
+    number: int
+    retry: int
+    slot: int = ANY_SLOT
+    gpus: tuple[str, ...] = ()
+    phase: AttemptPhase = AttemptPhase.QUEUED
+
+
+def _make(state: RunState, task: TaskState, attempt: AttemptState | _Next) -> Work:
+    spec, settings = task.spec, state.settings
     env = {
         **spec.env,
         "BUDWOOD_RUN": state.name,
@@ -32,8 +58,8 @@ def make_work(state: RunState, task: TaskState) -> Work:
     }
     if settings.gpus:  # a task that asked for none sees none
         env["CUDA_VISIBLE_DEVICES"] = ",".join(attempt.gpus)
-    plain = Work(
-        id=work_id(task),
+    return Work(
+        id=attempt_id(task.number, attempt.number),
         slot=attempt.slot,
         steps=_steps(spec),
         call=_call(spec, settings),
@@ -47,7 +73,6 @@ def make_work(state: RunState, task: TaskState) -> Work:
         contain=settings.contain,
         begun=attempt.phase is AttemptPhase.RUNNING,
     )
-    return plain if settings.workspace is None or spec.function is not None else make_order(state, task, plain)
 
 
 def _steps(spec: TaskSpec) -> tuple[Step, ...]:

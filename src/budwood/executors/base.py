@@ -39,7 +39,7 @@ class Step(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The name of a file in the attempt's directory that gets what this step prints; there until `forget`."""
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class Call(Struct, frozen=True, kw_only=True, gc=False):
     """A Python function to call, in a worker that lives from call to call; such an attempt has no steps."""
 
     function: str
@@ -49,7 +49,7 @@ class Call(Struct, frozen=True, kw_only=True):
     worker_memory_bytes: int = 1024**3
 
 
-class Work(Struct, frozen=True, kw_only=True):
+class Work(Struct, frozen=True, kw_only=True, gc=False):
     """An attempt as an executor sees it. `id` is unique in its run and safe as a file name."""
 
     id: str
@@ -101,6 +101,9 @@ class Sink(Protocol):
     def begun(self, work_id: str, *, pid: int, at_ms: int) -> None:
         """Hear that its first step runs."""
 
+    def taken(self, work_id: str, *, slot: int) -> None:
+        """Hear that a call that was sent ahead has begun, in a slot whose call before it has just ended."""
+
     def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
         """Hear that it is over; `log` is what it printed, None where it is too large to be carried about."""
 
@@ -135,6 +138,29 @@ class Executor(ABC):
     @abstractmethod
     def start(self, work: Work) -> None:
         """Run an attempt in its slot, which must be free."""
+
+    def room_ahead(self) -> int:
+        """Say how many calls may be sent ahead just now, before a slot is free for them."""
+        return 0
+
+    def send_ahead(self, work: Work) -> bool:
+        """Let a call wait for the next slot that is free, behind those sent before; False if it cannot.
+
+        Its `slot` says nothing. It begins only after a call that succeeded, and the sink is told when it has.
+        """
+        return False
+
+    def take_back_first(self) -> str | None:
+        """Take back the first of those that were sent ahead and have not begun; None if all have, or none was sent."""
+        return None
+
+    def take_back(self) -> list[str]:
+        """Take back what was sent ahead and has not begun: it never will.
+
+        What is not among these has begun, and the sink is told so; or it did not, and it is among those of a later
+        call.
+        """
+        return []
 
     @abstractmethod
     def cancel(self, work_id: str) -> None:

@@ -4,6 +4,7 @@ Knows the rules that types cannot say. Must not know the graph: whether ids exis
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -30,10 +31,17 @@ def task_specs(entries: Sequence[TaskEntry], *, path: str) -> list[TaskSpec]:
             _check_id(name, what="task", path=path)
         if run is not None and not (isinstance(run, str) and run.strip() and "\0" not in run):
             _check_command(entry, path=path)
+        function, args, kwargs = entry.function, entry.args, entry.kwargs
+        if function is not None:
+            _check_function(entry, function, path=path)
+        if args or kwargs:
+            _check_arguments(entry, path=path)
         spec = TaskSpec(
             id=name,
             run=run,
-            kwargs=_NO_KWARGS,
+            function=function,
+            args=args,
+            kwargs=kwargs or _NO_KWARGS,
             description=entry.description,
             prompt=entry.prompt,
             after=entry.after,
@@ -49,10 +57,7 @@ def task_specs(entries: Sequence[TaskEntry], *, path: str) -> list[TaskSpec]:
 def _says_more(entry: TaskEntry) -> bool:
     """Look for keys that few tasks have: handing all of them on for each takes twice as long."""
     return bool(
-        entry.function is not None
-        or entry.args
-        or entry.kwargs
-        or entry.timeout is not None
+        entry.timeout is not None
         or entry.retries
         or entry.env
         or entry.env_pass
@@ -72,9 +77,6 @@ def _says_more(entry: TaskEntry) -> bool:
 
 def _rarer(entry: TaskEntry, *, path: str) -> dict[str, object]:
     return {
-        "function": None if entry.function is None else _function(entry, path=path),
-        "args": _arguments(entry, path=path) if entry.args or entry.kwargs else (),
-        "kwargs": entry.kwargs or _NO_KWARGS,
         "timeout_s": None if entry.timeout is None else _timeout(entry, path=path),
         "retries": entry.retries or 0,
         "env": _env(entry, path=path),
@@ -87,7 +89,7 @@ def _rarer(entry: TaskEntry, *, path: str) -> dict[str, object]:
         "reserve_tokens": entry.reserve_tokens or 0,
         "agent": () if entry.agent is None else _agents(entry, path=path),
         "model": _some_text(entry, "model", path=path),
-        "check": _check(entry, path=path),
+        "check": _some_text(entry, "check", path=path),
         "touches": _touches(entry, path=path),
         "allow_unchanged": entry.allow_unchanged or False,
     }
@@ -104,10 +106,10 @@ def explicit_zeroes(entries: Sequence[TaskEntry]) -> dict[int, tuple[str, ...]]:
     """Find the keys that a task sets to 0 itself, so that a default of [run] does not replace them."""
     found = {}
     for number, entry in enumerate(entries):
-        if any(getattr(entry, key) is not None for key in _ZEROES):
-            zeroes = tuple(key for key in _ZEROES if getattr(entry, key) == 0)
-            if zeroes:
-                found[number] = zeroes
+        says_nothing = entry.retries is entry.reserve_usd is entry.reserve_tokens is entry.allow_unchanged is None
+        zeroes = () if says_nothing else tuple(key for key in _ZEROES if getattr(entry, key) == 0)
+        if zeroes:
+            found[number] = zeroes
     return found
 
 
@@ -142,19 +144,27 @@ def _check_command(entry: TaskEntry, *, path: str) -> None:
         raise _unfit("run", entry, path=path, hint="the first word of the list is the program")
 
 
-def _function(entry: TaskEntry, *, path: str) -> str:
-    assert entry.function is not None
+def _check_function(entry: TaskEntry, function: str, *, path: str) -> None:
     if entry.run is not None:
         raise PlanError(
             f"task {str(entry.id)!r} of {path} has both run and function", hint="a task is a command or a call"
         )
-    module, _, name = entry.function.partition(":")
-    if not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+    if entry.check is not None:
+        raise PlanError(
+            f"task {str(entry.id)!r} of {path} has both check and function",
+            hint="a function can judge its own work, and raise",
+        )
+    if not _is_function_name(function):
         raise _unfit("function", entry, path=path, hint="the module, a colon, the function's name in it")
-    return entry.function
 
 
-def _arguments(entry: TaskEntry, *, path: str) -> tuple[object, ...]:
+@lru_cache(maxsize=256)  # many tasks call the same one
+def _is_function_name(text: str) -> bool:
+    module, _, name = text.partition(":")
+    return all(part.isidentifier() for part in (*module.split("."), *name.split(".")))
+
+
+def _check_arguments(entry: TaskEntry, *, path: str) -> None:
     """Refuse what JSON cannot say: arguments are written down, and travel to the worker, as JSON."""
     if entry.function is None:
         key = "args" if entry.args else "kwargs"
@@ -165,7 +175,6 @@ def _arguments(entry: TaskEntry, *, path: str) -> tuple[object, ...]:
         raise _unfit("args", entry, path=path, hint="dates and the like are written as text")
     if entry.kwargs and not is_plain(entry.kwargs):
         raise _unfit("kwargs", entry, path=path, hint="dates and the like are written as text")
-    return entry.args
 
 
 def _timeout(entry: TaskEntry, *, path: str) -> float:
@@ -213,15 +222,6 @@ def _some_text(entry: TaskEntry, key: str, *, path: str) -> str | None:
     if text is not None and (not text.strip() or "\0" in text):
         raise _unfit(key, entry, path=path)
     return text
-
-
-def _check(entry: TaskEntry, *, path: str) -> str | None:
-    if entry.check is not None and entry.function is not None:
-        raise PlanError(
-            f"task {str(entry.id)!r} of {path} has both check and function",
-            hint="a function can judge its own work, and raise",
-        )
-    return _some_text(entry, "check", path=path)
 
 
 def _touches(entry: TaskEntry, *, path: str) -> tuple[str, ...]:

@@ -108,6 +108,7 @@ class Post:
         self.executor = world.executor()
         self.loop = TurnLoop()
         self.begun_pids: dict[str, int] = {}
+        self.takings: list[tuple[str, int]] = []
         self.endings: list[tuple[str, Outcome, bytes | None]] = []
         self.retired_slots: list[int] = []
         self.executor.open(fence, loop=self.loop, sink=self)
@@ -115,6 +116,9 @@ class Post:
     def begun(self, work_id: str, *, pid: int, at_ms: int) -> None:
         assert not self.ends_of(work_id), f"{work_id} began after its end"
         self.begun_pids[work_id] = pid
+
+    def taken(self, work_id: str, *, slot: int) -> None:
+        self.takings.append((work_id, slot))
 
     def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
         self.endings.append((work_id, outcome, log))

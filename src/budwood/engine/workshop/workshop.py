@@ -98,6 +98,18 @@ class Workshop(Executor):
         else:
             self._inner.start(made)
 
+    def room_ahead(self) -> int:
+        return self._inner.room_ahead()
+
+    def send_ahead(self, work: Work) -> bool:
+        return self._inner.send_ahead(work)
+
+    def take_back_first(self) -> str | None:
+        return self._inner.take_back_first()
+
+    def take_back(self) -> list[str]:
+        return self._inner.take_back()
+
     def cancel(self, work_id: str) -> None:
         if work_id in self._preparing:
             self._cancelled.add(work_id)
@@ -133,6 +145,10 @@ class Workshop(Executor):
     def begun(self, work_id: str, *, pid: int, at_ms: int) -> None:
         """Pass it on."""
         self._sink.begun(work_id, pid=pid, at_ms=at_ms)
+
+    def taken(self, work_id: str, *, slot: int) -> None:
+        """Pass it on."""
+        self._sink.taken(work_id, slot=slot)
 
     def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
         """Keep what it left; then tell."""

@@ -167,6 +167,18 @@ class LocalExecutor(Executor):
         slot.supervisor.call()
         self._send_work(slot)
 
+    def room_ahead(self) -> int:
+        return self._workers.room_ahead()
+
+    def send_ahead(self, work: Work) -> bool:
+        return self._workers.send_ahead(work)
+
+    def take_back_first(self) -> str | None:
+        return self._workers.take_back_first()
+
+    def take_back(self) -> list[str]:
+        return self._workers.take_back()
+
     def cancel(self, work_id: str) -> None:
         slot = self._ran_in.get(work_id)
         if self._workers.cancel(work_id) or slot is None or slot.work is None or slot.work.id != work_id:

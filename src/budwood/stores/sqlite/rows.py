@@ -46,20 +46,24 @@ def run_values(number: int, row: RunRow) -> tuple[Value, ...]:
 
 def task_values(run: int, row: TaskRow) -> tuple[Value, ...]:
     """Give what PUT_TASK takes."""
+    # fmt: off
     return (
-        *(run, row.number, row.id, row.key, row.phase.value, row.description, row.command, row.batch, row.lane),
-        *(row.group, row.priority, row.attempts, row.tries, row.cost_usd, row.because, int(row.removed)),
+        run, row.number, row.id, row.key, row.phase.value, row.description, row.command, row.batch, row.lane,
+        row.group, row.priority, row.attempts, row.tries, row.cost_usd, row.because, int(row.removed),
     )
+    # fmt: on
 
 
 def attempt_values(run: int, row: AttemptRow) -> tuple[Value, ...]:
     """Give what PUT_ATTEMPT takes."""
     error = None if row.error is None else msgspec.json.encode(row.error).decode()
+    # fmt: off
     return (
-        *(run, row.task, row.number, row.phase.value, row.key, row.retry, row.slot, row.queued_at_ms),
-        *(row.started_at_ms, row.finished_at_ms, row.pid, row.exit_code, row.signal, row.wall_s, row.cpu_s),
-        *(row.peak_memory_bytes, row.output_bytes, row.dropped_bytes, row.cost_usd, row.tokens, error, row.end_event),
+        run, row.task, row.number, row.phase.value, row.key, row.retry, row.slot, row.queued_at_ms,
+        row.started_at_ms, row.finished_at_ms, row.pid, row.exit_code, row.signal, row.wall_s, row.cpu_s,
+        row.peak_memory_bytes, row.output_bytes, row.dropped_bytes, row.cost_usd, row.tokens, error, row.end_event,
     )
+    # fmt: on
 
 
 def dependency_values(run: int, row: DependencyRow) -> tuple[Value, ...]:

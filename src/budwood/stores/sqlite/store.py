@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from budwood._core.events import Recorded, encode
+from budwood._core.events import Recorded, encode_body
 from budwood._core.ids import free_name
 from budwood._core.model import RunPhase
 from budwood._core.rows import AttemptRow, DependencyRow, RunRow, TaskRow
@@ -183,13 +183,11 @@ class SqliteStore(Store):
         with self._database.reading(lease.run):
             run = self._database.number_of(lease.run)
         # What takes long is done before the transaction, where it keeps nobody waiting.
-        raws = [encode(recorded) for recorded in commit.events]
+        events = [(run, each.number, each.at_ms, *encode_body(each.event)) for each in commit.events]
         logs = [(run, each.task, each.attempt, len(each.data), pack(each.data)) for each in commit.logs if each.data]
         with self._database.writing(lease.run) as connection:
             check_place(lease.run, commit, last=self._last_event(connection, lease))
-            connection.executemany(
-                _PUT_EVENT, [(run, raw.number, raw.at_ms, raw.kind, raw.version, raw.body.decode()) for raw in raws]
-            )
+            connection.executemany(_PUT_EVENT, events)
             rows.put_rows(connection, run, commit.rows)
             if logs:
                 connection.executemany(_PUT_LOG, logs)

@@ -23,10 +23,11 @@ from budwood.executors.local.supervisor import Supervisor
 from budwood.executors.local.sweep import Swept
 from budwood.executors.local.wire import Begun, Cancel, Deadline, Ended, Forget, FromSupervisor, Refused
 from budwood.executors.local.workers import endings, live_log
+from budwood.executors.local.workers.ahead import Ahead
 from budwood.executors.local.workers.costs import keep_cost, read_cost
 from budwood.executors.local.workers.door import Door
 from budwood.executors.local.workers.identity import Identity, split, start_message
-from budwood.executors.local.workers.wire import Asked, Told, decode, encode
+from budwood.executors.local.workers.wire import Told, ask, decode
 from budwood.executors.local.workers.worker import OpenCall, Worker
 
 BEGUN_AFTER_S = 0.1
@@ -46,7 +47,9 @@ class Bench:
         ground: Ground,
         *,
         take_token: Callable[[], tuple[bool, int | None]],
+        ahead: Ahead,
         on_end: Callable[[str, Outcome, bytes | None, bool], None],
+        on_taken: Callable[["Bench", str], None],
     ) -> None:
         self.number = number
         self.call: OpenCall | None = None
@@ -54,7 +57,9 @@ class Bench:
         self._closing = False
         self._ground = ground
         self._take_token = take_token
+        self._ahead = ahead
         self._on_end = on_end
+        self._on_taken = on_taken
         self._worker: Worker | None = None
         self._hired = count(1)
         self._deaths = 0
@@ -99,6 +104,11 @@ class Bench:
             self._dismiss(worker)
         elif worker.is_ready:
             self._send(call, worker)
+
+    @property
+    def is_losing_its_worker(self) -> bool:
+        """Say whether its worker is about to end: what that takes from the bag now would end with it."""
+        return self._worker is not None and self._worker.leaving_at is not None
 
     def tick(self, now: float) -> bool:
         """Do what is due now and then; say whether there is more to come."""
@@ -196,12 +206,14 @@ class Bench:
         if not free:
             return
         work = call.work
-        assert work.call is not None
         assert worker.line is not None
         if work.timeout_s is not None or worker.deadline:
             self._limit_time(worker, work.timeout_s)
         call.sent_at = time.monotonic()
-        worker.line.send(encode(Asked(work.id, work.call.function, work.call.args, work.call.kwargs, call.env)))
+        bag = self._ahead.bag_for(call)
+        fds = () if bag is None or bag is worker.bag else (bag.fd,)
+        worker.bag = bag or worker.bag
+        worker.line.send(ask(call, ahead=bag is not None), fds=fds)
 
     def _limit_time(self, worker: Worker, in_s: float | None) -> None:
         worker.deadline = in_s is not None
@@ -221,8 +233,19 @@ class Bench:
             return True
         if told.memory_bytes > worker.identity.replaced_above_bytes:
             self._dismiss(worker)
+        self._ahead.note_pace(told)
+        # First of all: from here on, nobody may take the worker for one that holds nothing.
+        following = None if told.next is None else self._ahead.take(told.next, worker.bag)
         self._finish(call, outcome, log=log, filed=filed)
-        return True
+        if following is not None:
+            self._go_on_with(following)
+        return told.next is None or following is not None
+
+    def _go_on_with(self, call: OpenCall) -> None:
+        """Note that the worker makes the next call by itself."""
+        self.call = call
+        call.sent_at = time.monotonic()
+        self._on_taken(self, call.work.id)
 
     def _keep_cost(self, call: OpenCall, worker: Worker) -> bool:
         """Keep what a call said of its cost for the next driver, until it is forgotten; say whether there was room."""
@@ -273,6 +296,7 @@ class Bench:
         # An answer that came before the end counts, whichever of the two lines was heard first.
         while worker.line is not None and worker.line.hear():
             pass
+        self._ahead.note_death(worker.bag)
         self._drop_worker()
         directory = self._ground.place.paths.attempt(worker.id)
         self._settle(worker, message)
@@ -352,6 +376,7 @@ class Bench:
         self._ground.sweeper.sweep(self._ground.place.mark(worker.id), lambda swept: self._settle_lost(worker, swept))
 
     def _settle_lost(self, worker: Worker, swept: Swept) -> None:
+        self._ahead.note_death(worker.bag)
         self._worker = None
         call = self.call
         if call is not None and call.answer is not None:

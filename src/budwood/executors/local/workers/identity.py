@@ -20,7 +20,7 @@ CALL_LOG = "call.log"
 _OF_THE_RUN = frozenset({"BUDWOOD_RUN", "BUDWOOD_WORKSPACE"})
 
 
-class Identity(Struct, frozen=True):
+class Identity(Struct, frozen=True, gc=False):
     """The process that a call needs."""
 
     python: str
@@ -57,8 +57,10 @@ def split(work: Work) -> tuple[Identity, dict[str, str]]:
     env: dict[str, str] = {}
     own: dict[str, str] = {}
     for name, value in work.env.items():
-        travels = name.startswith("BUDWOOD_") and name not in _OF_THE_RUN
-        (own if travels else env)[name] = value
+        if name.startswith("BUDWOOD_") and name not in _OF_THE_RUN:
+            own[name] = value
+        else:
+            env[name] = value
     identity = Identity(
         work.call.python or sys.executable,
         work.cwd,
@@ -82,6 +84,7 @@ def start_message(identity: Identity, place: Place, *, worker: str, door: Path, 
         "directory": str(directory),
         "head_bytes": identity.head_bytes,
         "tail_bytes": identity.tail_bytes,
+        "replaced_above_bytes": identity.replaced_above_bytes,
     }
     env = place.environment(identity.env_pass, identity.env)
     env["BUDWOOD_MARK"] = place.mark(worker)

@@ -5,7 +5,8 @@ project names need not have budwood. Knows the line to the driver, its own proce
 Must not import from the package, and must not know runs, stores or limits: those are the driver's and the supervisor's.
 
 One line of JSON comes in for each call, one goes out (`wire.py` has their fields). Whatever a function does, its call
-is answered, or the process ends and its supervisor tells how.
+is answered, or the process ends and its supervisor tells how. After a short call that simply succeeded the worker takes
+the next from the bag that it shares with other workers, and says so with the answer.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ _TRACEBACK_CHARS = 20_000
 _PLACE_CHARS = 200
 _SHORT_S = 0.001
 """A call that took less is not measured any further: it can have used no more processor time than that."""
+_BRISK_S = 0.01
+"""After a call that took longer the driver is asked what comes next: it shows and writes such calls at once."""
 _LOOK_EVERY_CALLS, _LOOK_EVERY_S = 100, 0.05
+_ONE_FD = socket.CMSG_SPACE(4)
 _SUBREAPER = 36
 _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
@@ -476,8 +480,10 @@ def leave_child(error: BaseException | None) -> None:
 class Worker:
     """Serves one driver until it hangs up."""
 
-    def __init__(self, line: socket.socket, output: Output, *, directory: str) -> None:
+    def __init__(self, line: socket.socket, output: Output, *, directory: str, most_bytes: int) -> None:
         self._line = line
+        self._bag: socket.socket | None = None
+        self._most_bytes = most_bytes
         self._output = output
         self._directory = directory
         self._pid = os.getpid()
@@ -498,18 +504,33 @@ class Worker:
             part, end, rest = chunk.partition(b"\n")
             parts.append(part)
             while end:
-                self._serve_one(_decode(b"".join(parts).decode())[0])
+                call = _decode(b"".join(parts).decode())[0]
+                while call is not None:
+                    call = self._serve_one(call)
                 part, end, rest = rest.partition(b"\n")
                 parts = [part] if part else []
 
     def _hear(self, most: int) -> bytes:
         while True:
             try:
-                return self._line.recv(most)
+                data, extra, _, _ = self._line.recvmsg(most, _ONE_FD)
             except KeyboardInterrupt:
-                pass  # nobody is called: it is nobody's
+                continue  # nobody is called: it is nobody's
+            if extra:
+                self._take_bag(extra)
+            return data
 
-    def _serve_one(self, call: dict[str, Any]) -> None:
+    def _take_bag(self, extra: list[Any]) -> None:
+        """Share the bag that came with a call."""
+        if self._bag is not None:
+            with suppress(OSError):  # a function may have closed it
+                self._bag.close()
+        fd = int.from_bytes(extra[0][2][:4], sys.byteorder)
+        os.set_inheritable(fd, False)
+        self._bag = socket.socket(fileno=fd)
+
+    def _serve_one(self, call: dict[str, Any]) -> dict[str, Any] | None:
+        """Answer one call; return the next, if it is for us to say that there is one."""
         # Its name tells whose it is: where this process is killed, the driver after this one books it.
         usage = call["env"]["BUDWOOD_USAGE"] = f"{self._directory}/usage.{call['id']}.json"
         self._home.enter(call["env"])
@@ -526,11 +547,31 @@ class Worker:
         head = f'{{"id":"{call["id"]}","wall_s":{wall_s:.6f},"cpu_s":{cpu_s:.6f},"peak_memory_bytes":{self._peak}'
         if more:
             head += "," + json.dumps(more)[1:-1]
+        following = None
+        if failure is None and call["ahead"] and wall_s < _BRISK_S and self._may_go_on(more):
+            following = self._take_next()
+            if following is not None:
+                head += f',"next":"{following["id"]}"'
         self._line.sendall(b'%s,"result":%s}\n' % (head.encode(), result))
         if "leaves" in more:
             os._exit(0)  # the supervisor ends what is left, and the next call has a worker of its own
         self._output.restore()
         self._home.restore()
+        return following
+
+    def _may_go_on(self, more: dict[str, Any]) -> bool:
+        """Say whether nothing happened in a call that the driver has to think about."""
+        return not ("usage" in more or "leaves" in more or more.get("memory_bytes", 0) > self._most_bytes)
+
+    def _take_next(self) -> dict[str, Any] | None:
+        """Take the next call that waits for whoever is free; between this and its announcement nothing may happen."""
+        if self._bag is None:
+            return None
+        try:
+            data = self._bag.recv(_CHUNK, socket.MSG_DONTWAIT)
+        except OSError:  # there is none, or a function closed it: then we are asked
+            return None
+        return _decode(data.decode())[0] if data else None
 
     def _measure(self, cpu_before: float) -> float:
         """Return the processor time of a call, with that of children it waited for; note how large we have been."""
@@ -630,7 +671,7 @@ def main() -> None:
     sys.modules["__main__"] = types.ModuleType("__main__")
     output = Output(place["directory"], head_bytes=place["head_bytes"], tail_bytes=place["tail_bytes"])
     faulthandler.enable(2)
-    worker = Worker(line, output, directory=place["directory"])
+    worker = Worker(line, output, directory=place["directory"], most_bytes=place["replaced_above_bytes"])
     line.sendall(json.dumps({"id": place["id"]}).encode() + b"\n")
     try:
         worker.serve()

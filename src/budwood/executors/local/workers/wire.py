@@ -6,8 +6,10 @@ Knows the shapes only; `main.py`, the other end, knows them by heart, for it may
 import msgspec
 from msgspec import Raw, Struct
 
+from budwood.executors.local.workers.worker import OpenCall
 
-class Asked(Struct, frozen=True):
+
+class Asked(Struct, frozen=True, gc=False):
     """A call, from the driver."""
 
     id: str
@@ -15,6 +17,12 @@ class Asked(Struct, frozen=True):
     args: tuple[object, ...]
     kwargs: dict[str, object]
     env: dict[str, str]
+    ahead: bool = False
+    """Whether the worker may take the next call from the bag when this one has simply succeeded."""
+
+
+class _Named(Struct, frozen=True, gc=False):
+    id: str
 
 
 class Trouble(Struct, frozen=True):
@@ -25,7 +33,7 @@ class Trouble(Struct, frozen=True):
     traceback: str = ""
 
 
-class Told(Struct, frozen=True):
+class Told(Struct, frozen=True, gc=False):
     """What a worker says: first its own id alone, then of each call what became of it."""
 
     id: str
@@ -42,16 +50,27 @@ class Told(Struct, frozen=True):
     """The worker ends after this: processes of the call live, which its supervisor ends, or its outputs are spoiled."""
     memory_bytes: int = 0
     """How large the worker is; told now and then."""
+    next: str | None = None
+    """The call that it took from the bag and makes now, without being asked."""
     result: Raw = Raw(b"null")
 
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(Told)
+_ID_DECODER = msgspec.json.Decoder(_Named)
 
 
-def encode(asked: Asked) -> bytes:
+def ask(call: OpenCall, *, ahead: bool) -> bytes:
     """Write a call as one line."""
-    return _ENCODER.encode(asked) + b"\n"
+    work = call.work
+    assert work.call is not None
+    made = Asked(work.id, work.call.function, work.call.args, work.call.kwargs, call.env, ahead)
+    return _ENCODER.encode(made) + b"\n"
+
+
+def read_id(line: bytes) -> str:
+    """Read which call was written."""
+    return _ID_DECODER.decode(line).id
 
 
 def decode(line: bytes) -> Told | None:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from budwood._core.model import Outcome
 from budwood.executors.base import Work
 from budwood.executors.local.line import Line
+from budwood.executors.local.workers.bag import Bag
 from budwood.executors.local.workers.door import Door
 from budwood.executors.local.workers.identity import Identity
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class OpenCall:
-    """A call that has not ended."""
+    """A call that has not ended; each is equal to itself alone."""
 
     work: Work
     identity: Identity
@@ -39,6 +40,8 @@ class Worker:
     hired_at: float
     door: Door | None = None
     line: Line | None = None
+    bag: Bag | None = None
+    """What it takes calls from, as far as it was told."""
     came: bool = False
     pid: int = 0
     began_at_ms: int = 0

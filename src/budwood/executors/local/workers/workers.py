@@ -13,6 +13,7 @@ from budwood.errors import BudwoodError
 from budwood.executors.base import Work
 from budwood.executors.local.ground import Ground
 from budwood.executors.local.tokens import Tokens
+from budwood.executors.local.workers.ahead import Ahead
 from budwood.executors.local.workers.bench import BEGUN_AFTER_S, Bench
 
 _LEAVE_WITHIN_S = 0.5
@@ -30,19 +31,45 @@ class Workers:
         self._ended: dict[str, bool] = {}
         """Calls that have ended and are not forgotten yet, and whether they have a directory."""
         self._ticks = False
+        self._ahead = Ahead(ground.loop)
 
     def start(self, work: Work) -> None:
         """Make a call in its slot, which must be free."""
         bench = self._benches.get(work.slot)
         if bench is None:
             bench = self._benches[work.slot] = Bench(
-                work.slot, self._ground, take_token=self._take_token, on_end=self._end
+                work.slot,
+                self._ground,
+                take_token=self._take_token,
+                ahead=self._ahead,
+                on_end=self._end,
+                on_taken=self._take,
             )
         self._open[work.id] = bench
         bench.start(work)
         if not self._ticks:
             self._ticks = True
             self._ground.loop.later(BEGUN_AFTER_S, self._tick)
+
+    def room_ahead(self) -> int:
+        """Say how many calls may be sent before a worker is free for them."""
+        benches = self._benches.values()
+        if self._tokens is not None or any(bench.is_losing_its_worker for bench in benches):
+            return 0
+        return self._ahead.room(len(benches))
+
+    def send_ahead(self, work: Work) -> bool:
+        """Let a call wait for whichever worker is free first; False if it cannot."""
+        return self._ahead.send(work)
+
+    def take_back_first(self) -> str | None:
+        """Take back the first of what was sent ahead and has not begun."""
+        return self._ahead.take_back_first()
+
+    def take_back(self) -> list[str]:
+        """Take back what was sent ahead and has not begun."""
+        calls = (bench.call for bench in self._benches.values())
+        return self._ahead.take_back([call for call in calls if call is not None and call.sent_at is not None])
 
     def cancel(self, work_id: str) -> bool:
         """End a call, if it is one and open; say whether."""
@@ -67,6 +94,7 @@ class Workers:
 
     def close(self) -> None:
         """Let all workers go: the idle ones in their own way, if that is soon; the others with this driver."""
+        self._ahead.close()
         for bench in self._benches.values():
             bench.hang_up()
         until = time.monotonic() + _LEAVE_WITHIN_S
@@ -90,6 +118,10 @@ class Workers:
         del self._open[work_id]
         self._ended[work_id] = filed
         self._ground.sink.ended(work_id, outcome, log=log)
+
+    def _take(self, bench: Bench, work_id: str) -> None:
+        self._open[work_id] = bench
+        self._ground.sink.taken(work_id, slot=bench.number)
 
     def _tick(self) -> None:
         """One timer for all slots: what short calls need must not cost each of them one."""
