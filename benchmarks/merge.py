@@ -25,7 +25,7 @@ from budwood.workspaces.joining import Joiner, Tip, conflicts_among
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.workspaces import PLACES, git, make_repository  # noqa: E402 - the other benchmark makes the repository
+from benchmarks.workspaces import PLACES, git, make_repository
 
 CHANGED, ADDED, DELETED = 20, 20, 5
 
