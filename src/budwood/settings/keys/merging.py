@@ -51,7 +51,6 @@ MERGING = (
     Key(
         name="resolve",
         kind=kinds.NAMES,
-        default=(),
         default_doc="nobody",
         doc="Agents that may try to solve a conflict between lanes before a person is asked.",
         example='["claude"]',
