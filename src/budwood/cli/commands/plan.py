@@ -1,4 +1,4 @@
-"""`budwood plan`: look at a plan file without running it."""
+"""`budwood plan`: look at a plan file without running it; make one of others' tables."""
 
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from budwood.cli.looking import json_option, note, write_json
 from budwood.cli.shapes import Shape
 from budwood.cli.tables import Column, terminal_width, write_table
 from budwood.cli.text import is_terminal, one_line
+from budwood.cli.whole import is_named, output, output_option
 from budwood.errors import UsageError
 from budwood.plans import Plan, batch_rows, read_plan, to_ascii, to_mermaid
 from budwood.project.place import find_project
@@ -28,7 +29,7 @@ _COLUMNS = (
 
 @click.group("plan")
 def command() -> None:
-    """Look at a plan file before it runs.
+    """Look at a plan file before it runs, or make one of another program's tables.
 
     \b
     Example: budwood plan show tonight.toml
@@ -153,3 +154,28 @@ def check(file: Path, as_json: bool) -> None:
     if planned.strategy_name != PLAN:
         found = f"tasks are asked of {one_line(planned.strategy_name)} while it runs"
     click.echo(f"{one_line(plan.path)}: {found}; {verdict}")
+
+
+@command.command("import")
+@click.argument("files", type=_FILE, nargs=-1, required=True, metavar="FILES...")
+@click.option("--project", metavar="NAME", help="Of several projects in one database, the one to take.")
+@output_option
+def import_(files: tuple[Path, ...], project: str | None, file: Path | None) -> None:
+    """Make a plan of YokeFlow's tables: a dump of its database, or CSV or JSON of them.
+
+    A dump is what pg_dump writes as SQL, with or without --inserts. A table as CSV is a file of its own, called after
+    it: tasks.csv. What is done stays so, and is not run again. Nothing of the other program is changed.
+
+    \b
+    Example: budwood plan import dump.sql -o plan.json
+    """
+    from budwood.plans.importing import import_plan  # seldom needed
+
+    imported = import_plan(files, project=project)
+    with output(file) as out:
+        out.write(imported.raw)
+    for text in imported.notes:
+        note(f"note: {one_line(text)}")
+    if is_named(file):
+        tasks, lanes = counted(len(imported.plan.tasks), "task"), counted(len(imported.plan.lanes), "lane")
+        note(f"{file}: {tasks} in {lanes}")
