@@ -50,6 +50,7 @@ setup: $(VENV)/.ready ## Make .venv with budwood and all that developing it need
 demo: $(VENV)/.ready ## Watch runs being killed and resumed, with nothing lost
 	@$(BIN)/budwood demo
 	@$(BIN)/python examples/overnight/overnight.py
+	@$(BIN)/python examples/morning/morning.py
 
 test: $(VENV)/.ready ## Run all tests (at most 15 minutes)
 	cargo test --release --locked --workspace --exclude budwood-cards

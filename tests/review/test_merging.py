@@ -10,7 +10,7 @@ from budwood.review.merging import Merged, Merger, Wanted, found_in
 from budwood.testing.workspaces import git
 from budwood.workspaces.fingerprint import fingerprint
 from budwood.workspaces.git import Git
-from budwood.workspaces.merging import merge_tree
+from budwood.workspaces.merging import Merge, merge_tree
 
 
 def merge(ground: Ground, commit: str, branch: str = "main", *, squash: bool = False) -> Merged:
@@ -125,7 +125,7 @@ def test_one_that_moves_while_it_is_merged_is_merged_with(ground: Ground, monkey
     meanwhile = ground.commit({"b.txt": "second\n"})
     moved: list[str] = []
 
-    def moving(git_: Git, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
+    def moving(git_: Git, ours: str, theirs: str) -> Merge:
         if not moved:
             moved.append(git(ground.root, "branch", "-f", "main", meanwhile))
         return merge_tree(git_, ours, theirs)

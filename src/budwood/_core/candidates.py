@@ -26,9 +26,21 @@ def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: lis
     task.notes, task.go_on = (), None
     if made is not None:
         task.made = made
-        task.review = Review.WAITING if made.left.files else None
-        state.heads[lane_of(task.spec)] = made.left.candidate
-        commands.append(AcceptCandidate(lane_of(task.spec), made.left.candidate))
+        errand = task.spec.errand
+        if errand is None:
+            task.review = Review.WAITING if made.left.files else None
+            stands_at(state, lane_of(task.spec), made.left.candidate, commands)
+        elif errand.kind == "resolve":
+            stands_at(state, errand.line, made.left.candidate, commands)
+
+
+def stands_at(state: RunState, line: str, commit: str, commands: list[Command]) -> None:
+    """Let a line of history stand at a commit; what was in the way of where it stood before is of no account."""
+    state.heads.pop(line, None)  # those that were accepted last stand last
+    state.heads[line] = commit
+    for waits in (state.landing.clashes, state.landing.conflicts, state.landing.held):
+        waits.pop(line, None)
+    commands.append(AcceptCandidate(line, commit))
 
 
 def _pass_on(task: TaskState, event: AttemptEnded, made: Made | None) -> None:

@@ -5,6 +5,9 @@ Knows ids and numbers. Must not know how anything is done.
 
 from msgspec import Struct
 
+from budwood._core.events import LaneConflicted
+from budwood._core.model import TaskId, TaskSpec
+
 
 class StartAttempt(Struct, frozen=True):
     """Hand the attempt to its slot's supervisor."""
@@ -48,4 +51,54 @@ class AcceptCandidate(Struct, frozen=True):
     commit: str
 
 
+class Tip(Struct, frozen=True):
+    """A line of history: where it has come to, and how its merge is described."""
+
+    line: str
+    head: str
+    message: str
+
+
+class JoinLines(Struct, frozen=True, kw_only=True):
+    """Merge lines of history in objects alone, each group whole or not at all."""
+
+    groups: tuple[tuple[Tip, ...], ...]
+    published: str
+    """What to start from: where the run's branch stands, or the run's base."""
+    shadow: str
+    into: str
+    """A branch of the user's that is to be in it as well; empty if there is none."""
+    squash: bool
+
+
+class PublishJoint(Struct, frozen=True, kw_only=True):
+    """Move the run's branch to what was merged, and the user's, if that is still where it was."""
+
+    lines: tuple[tuple[str, str], ...]
+    commit: str
+    into: str
+    target: str
+    """Where the user's branch stood."""
+    tasks: tuple[TaskId, ...]
+
+
+class SolveConflict(Struct, frozen=True, kw_only=True):
+    """Make a directory in which the conflicts of a line can be solved, or what an agent needs for that."""
+
+    line: str
+    head: str
+    onto: str
+    branch: str
+    agent: TaskSpec | None
+    """The task that is to solve it; its start and files are filled in. None: a person."""
+
+
+class LookAtConflict(Struct, frozen=True, kw_only=True):
+    """Look whether somebody has solved it."""
+
+    conflict: LaneConflicted
+
+
+Chore = JoinLines | PublishJoint | SolveConflict | LookAtConflict
+"""What the merge queue wants done; its end is told as events."""
 Command = StartAttempt | CancelAttempt | ForgetAttempt | WakeTask | WakeAccount | AcceptCandidate

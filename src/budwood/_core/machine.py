@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappush
 
 from budwood._core import events as e
+from budwood._core import landing
 from budwood._core.candidates import remark, rest_account, reviewed, revised, take_in
 from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.events import Event, Recorded
@@ -136,6 +137,7 @@ def _plan_revised(state: RunState, event: e.PlanRevised, _at_ms: int, commands: 
     _move_run(state, RunPhase.ACTIVE)
     state.cancelled = False
     revised = revise_plan(state, event)
+    landing.forget_joins(state)
     state.queue = Queue()  # what is ready queues anew, below; who was parked may belong to another lane or group now
     for task in revised.running:
         assert task.attempt is not None
@@ -308,6 +310,7 @@ def _tasks_retried(state: RunState, event: e.TasksRetried, _at_ms: int, _: list[
     _move_run(state, RunPhase.ACTIVE)
     state.cancelled = False
     state.asking, state.stopped = state.asking or state.stopped, False
+    landing.begin_again(state)
     _want_again(state, (state.task(task_id) for task_id in event.tasks))
 
 
@@ -319,8 +322,50 @@ def _task_revised(state: RunState, event: e.TaskRevised, _at_ms: int, _: list[Co
     task = state.task(event.task)
     _move_run(state, RunPhase.ACTIVE)
     state.cancelled = False
+    landing.begin_again(state)
     _want_again(state, [task])
     revised(task, event.text)
+
+
+def _merge_asked(state: RunState, event: e.MergeAsked, _at_ms: int, _: list[Command]) -> None:
+    _move_run(state, RunPhase.ACTIVE)
+    landing.asked(state, event)
+
+
+def _errand_added(state: RunState, event: e.ErrandAdded, _at_ms: int, _: list[Command]) -> None:
+    _move_run(state, RunPhase.ACTIVE)
+    joined = add_tasks(state, [event.task], ask=state.asks)
+    for task in joined.added:
+        landing.errand_added(state, event, task.number)
+        move_task(state, task, TaskPhase.READY)
+
+
+def _lanes_joined(state: RunState, event: e.LanesJoined, _at_ms: int, _: list[Command]) -> None:
+    landing.joined(state, event)
+
+
+def _lanes_merged(state: RunState, event: e.LanesMerged, _at_ms: int, _: list[Command]) -> None:
+    landing.merged(state, event)
+
+
+def _target_moved(state: RunState, _event: e.TargetMoved, _at_ms: int, _: list[Command]) -> None:
+    landing.target_moved(state)
+
+
+def _merge_stopped(state: RunState, event: e.MergeStopped, _at_ms: int, _: list[Command]) -> None:
+    state.landing.stopped = event
+
+
+def _lane_held(state: RunState, event: e.LaneHeld, _at_ms: int, _: list[Command]) -> None:
+    landing.held(state, event)
+
+
+def _lane_conflicted(state: RunState, event: e.LaneConflicted, _at_ms: int, _: list[Command]) -> None:
+    landing.conflicted(state, event)
+
+
+def _lane_resolved(state: RunState, event: e.LaneResolved, _at_ms: int, commands: list[Command]) -> None:
+    landing.resolved(state, event, commands)
 
 
 def _run_paused(state: RunState, event: e.RunPaused, _at_ms: int, _: list[Command]) -> None:
@@ -341,6 +386,7 @@ def _run_ended(state: RunState, event: e.RunEnded, at_ms: int, _: list[Command])
     _move_run(state, RunPhase.CANCELLED if event.cancelled else RunPhase.FINISHED)
     state.pause_kind = state.reason = ""
     state.ended_at_ms = at_ms
+    landing.ended(state)
 
 
 def _external(state: RunState, event: e.External, _at_ms: int, _: list[Command]) -> None:
@@ -368,6 +414,15 @@ _HANDLERS: dict[type[Event], Callable[..., None]] = {
     e.TasksRetried: _tasks_retried,
     e.TaskReviewed: _task_reviewed,
     e.TaskRevised: _task_revised,
+    e.MergeAsked: _merge_asked,
+    e.LanesJoined: _lanes_joined,
+    e.ErrandAdded: _errand_added,
+    e.LanesMerged: _lanes_merged,
+    e.TargetMoved: _target_moved,
+    e.MergeStopped: _merge_stopped,
+    e.LaneHeld: _lane_held,
+    e.LaneConflicted: _lane_conflicted,
+    e.LaneResolved: _lane_resolved,
     e.RunPaused: _run_paused,
     e.RunWaiting: _run_waiting,
     e.RunResumed: _run_resumed,

@@ -64,6 +64,18 @@ ENDED_TASK = frozenset({TaskPhase.DONE, TaskPhase.FAILED, TaskPhase.CANCELLED, T
 ENDED_RUN = frozenset({RunPhase.FINISHED, RunPhase.CANCELLED})
 
 
+class Errand(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a task does for the merge queue, which wanted it: the plan knows nothing of it."""
+
+    kind: Literal["verify", "resolve"]
+    start: str
+    """The commit that it starts from."""
+    line: str = ""
+    """The line of history that it is to mend."""
+    files: tuple[str, ...] = ()
+    """Those that conflict: no mark of that may be left in them."""
+
+
 class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A piece of wanted work, with every default filled in."""
 
@@ -98,6 +110,7 @@ class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     """Paths that it will probably change; for warnings only."""
     allow_unchanged: bool = False
     """Whether an agent that changed nothing may have done its task."""
+    errand: Errand | None = None
 
 
 class LaneSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -175,6 +188,14 @@ class RunSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     into: str = ""
     """The branch that what was made is merged into; empty is the one that the user stands on."""
     merge: Literal["regular", "squash"] = "regular"
+    merge_order: Literal["plan", "finished"] = "plan"
+    verify: str | None = None
+    """A command that judges what was merged, in a workspace of its own."""
+    verify_timeout_s: float = 3600.0
+    review: Literal["person", "auto"] = "person"
+    """Whether finished lanes are merged when somebody asks, or at the end of the run."""
+    resolve: tuple[str, ...] = ()
+    """Agents that may try to solve a conflict before a person is asked."""
     pool: str = ""
     """Where workspaces lie; empty is the state directory of the user."""
     agents: dict[str, AgentTerms] = {}

@@ -7,7 +7,7 @@ stores, clocks or processes.
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from budwood._core.events import AttemptEnded
+from budwood._core.events import AttemptEnded, Clash, LaneConflicted, LaneHeld, LanesJoined, MergeAsked, MergeStopped
 from budwood._core.model import (
     ENDED_TASK,
     PLAN,
@@ -25,6 +25,10 @@ from budwood._core.model import (
 
 Rank = tuple[int, int, int, int]
 """Soft dependencies open, minus priority, minus longest remaining path, number: the smallest starts first."""
+
+
+Lines = tuple[tuple[str, str], ...]
+"""Lines of history, each with the commit that it has come to."""
 
 
 @dataclass(slots=True)
@@ -186,6 +190,39 @@ class Touched:
 
 
 @dataclass(slots=True)
+class Landing:
+    """How far the merge queue has come."""
+
+    asked: MergeAsked | None = None
+    joins: dict[Lines, LanesJoined] = field(default_factory=dict)
+    """By what was to be merged, what came of it; empty again once it is in a branch."""
+    verifies: dict[str, int] = field(default_factory=dict)
+    """By commit, the number of the task that verifies it."""
+    resolves: dict[tuple[str, str], int] = field(default_factory=dict)
+    """By line and where that stood, the number of the task that is to solve its conflicts."""
+    merged: dict[str, str] = field(default_factory=dict)
+    """By line, the commit of it that is in the run's branch."""
+    commit: str = ""
+    """Where the run's branch stands, and its shadow."""
+    shadow: str = ""
+    branch: str = ""
+    delivered: dict[str, str] = field(default_factory=dict)
+    """By branch of the user's, what it was moved to."""
+    clashes: dict[str, Clash] = field(default_factory=dict)
+    """By line, what nobody has been asked to solve yet."""
+    conflicts: dict[str, LaneConflicted] = field(default_factory=dict)
+    held: dict[str, LaneHeld] = field(default_factory=dict)
+    stopped: MergeStopped | None = None
+    moved: int = 0
+    """How often the target has moved since something was last published."""
+
+    @property
+    def waits_for_somebody(self) -> bool:
+        """Say whether resuming may bring it on: a conflict that may be solved by now, a branch that may move."""
+        return bool(self.conflicts) or self.stopped is not None
+
+
+@dataclass(slots=True)
 class RunState:
     """A run and everything in it."""
 
@@ -238,6 +275,7 @@ class RunState:
     """By lane, the commit of what was last accepted in it."""
     limited: dict[str, int] = field(default_factory=dict)
     """By account, when its limit ends."""
+    landing: Landing = field(default_factory=Landing)
     remarks: list[Remark] = field(default_factory=list)
     """What somebody should know of attempts, whatever became of them."""
 

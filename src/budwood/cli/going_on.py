@@ -3,8 +3,9 @@
 Knows launches. What was asked is its caller's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from budwood._core.events import Event
 from budwood.cli.asking import Asked
 from budwood.cli.drive import Manner
 from budwood.cli.launch import Launch, launch
@@ -14,8 +15,10 @@ from budwood.project.strategy import strategy_of
 from budwood.settings import run_settings
 
 
-def go_on(asked: Asked, manner: Manner, *, changes: Mapping[str, object], detach: bool) -> int:
-    """Drive the run that was asked, with these settings changed; return the exit code."""
+def go_on(
+    asked: Asked, manner: Manner, *, changes: Mapping[str, object], detach: bool, also: Sequence[Event] = ()
+) -> int:
+    """Drive the run that was asked, with these settings changed and these events first; return the exit code."""
     project = project_of(asked.row)
     what = Launch(
         project=project,
@@ -23,7 +26,7 @@ def go_on(asked: Asked, manner: Manner, *, changes: Mapping[str, object], detach
         settings=run_settings(asked.resolved, this_machine()),
         run=asked.row.id,
         name=asked.row.name,
-        opening=go_on_with(project, changes),
+        opening=go_on_with(project, changes, also=also),
         strategy=strategy_of(asked.store, asked.row.id, root=project.root),
         manner=manner,
     )

@@ -114,6 +114,27 @@ def _reviewed(event: e.TaskReviewed) -> str:
     return f"{text} {event.text}" if event.decision == "merged" else f"{text}: {event.text}"
 
 
+def _merge_asked(event: e.MergeAsked) -> str:
+    more = ", unfinished ones too" if event.partial else ""
+    return f"finished lanes are to be merged{f' into {event.into}' if event.into else ''}{more}"
+
+
+def _joined(event: e.LanesJoined) -> str:
+    inside = [line for joint in event.joints for line in joint.lines]
+    text = f"merged onto {event.onto[:12]}, in no branch yet: {some(inside) or 'nothing new'}"
+    return f"{text}; in conflict: {some(clash.line for clash in event.clashes)}" if event.clashes else text
+
+
+def _merged(event: e.LanesMerged) -> str:
+    into = f" and {event.into}" if event.into else ""
+    return f"{some(line for line, _ in event.lines)} merged: {event.branch}{into} at {event.commit[:12]}"
+
+
+def _conflicted(event: e.LaneConflicted) -> str:
+    why = f" ({event.reason})" if event.reason else ""
+    return f"{event.line} is in conflict in {some(event.files)}{why}; to be solved in {event.path}"
+
+
 _SENTENCES: dict[type[e.Event], Callable[..., str]] = {
     e.RunCreated: lambda event: f"run {event.name} was created by budwood {event.made_by}".rstrip(),
     e.TasksAdded: _tasks_added,
@@ -134,6 +155,15 @@ _SENTENCES: dict[type[e.Event], Callable[..., str]] = {
     e.TasksRetried: lambda event: f"wanted again: {some(event.tasks)}",
     e.TaskReviewed: _reviewed,
     e.TaskRevised: lambda event: f"{event.task}: attempt {event.attempt} is gone on with: {event.text}",
+    e.MergeAsked: _merge_asked,
+    e.LanesJoined: _joined,
+    e.ErrandAdded: lambda event: f"{event.task.id} was added: {event.task.description}",
+    e.LanesMerged: _merged,
+    e.TargetMoved: lambda event: f"{event.branch} has moved to {event.commit[:12]}: merged again",
+    e.MergeStopped: lambda event: f"{event.into or 'nothing'} does not move: {event.reason}",
+    e.LaneHeld: lambda event: f"{event.line} is held back: {event.reason}",
+    e.LaneConflicted: _conflicted,
+    e.LaneResolved: lambda event: f"the conflicts of {event.line} are solved ({event.by}): {event.commit[:12]}",
     e.RunPaused: lambda event: f"the run paused ({event.kind}): {event.reason}",
     e.RunWaiting: lambda event: f"the run waits: {event.reason}",
     e.RunResumed: lambda event: "the run goes on",

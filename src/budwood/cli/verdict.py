@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from budwood._core.model import ENDED_RUN, RunPhase, TaskId
 from budwood._core.state import RunState
+from budwood.cli.landing import landing_lines, merge_hint
 from budwood.cli.text import one_line
 from budwood.cli.view.lines import logs_command
 from budwood.engine import Exit, Verdict
@@ -29,6 +30,7 @@ _CAUSES = {
     "approved": "approval",
     "rejected": "rejection",
     "merged": "merge",
+    "merge": "merge request",
     "budget": "spent budget",
     "breaker": "open breaker",
     "strict": "strict stop",
@@ -51,6 +53,7 @@ def verdict_lines(verdict: Verdict, state: RunState, store: Store, *, hint: str 
     if len(verdict.failed) > _SHOWN_FAILURES:
         yield f"  and {len(verdict.failed) - _SHOWN_FAILURES} more failed: budwood show {verdict.name}"
     yield from _remarks(state)
+    yield from landing_lines(state)
     if verdict.externals:
         yield f"outside the determinism promise: {_externals(verdict)}"
     hints = [text for text in (_hint(verdict), _review_hint(verdict, state), hint) if text]
@@ -122,7 +125,8 @@ def _review_hint(verdict: Verdict, state: RunState) -> str:
     """Point to what waits to be decided about, once nothing more comes."""
     if verdict.phase not in ENDED_RUN or next(undecided(state), None) is None:
         return ""
-    return f"budwood review {shlex.quote(verdict.name)} shows what waits for a decision"
+    hints = (f"budwood review {shlex.quote(verdict.name)} shows what waits for a decision", merge_hint(state))
+    return "; ".join(hint for hint in hints if hint)
 
 
 def more_flag(reason: str) -> str:

@@ -38,6 +38,7 @@ from budwood._core.state import RunState
 from budwood.engine.account import account
 from budwood.engine.clock import Clock
 from budwood.engine.journal import Journal
+from budwood.engine.landing import Lander
 from budwood.engine.loop import SelectorLoop
 from budwood.engine.reports import Reports
 from budwood.engine.requests import take_request
@@ -91,6 +92,7 @@ class Driver:
         self._leaving = ""
         self._flush_set = False
         self._branches: dict[str, str] = {}
+        self._lander = Lander()
 
     def stop(self, *, now: str = "") -> None:
         """Start nothing new, leave when what runs has ended; with a reason in `now`, leave at once. From any thread."""
@@ -256,9 +258,26 @@ class Driver:
 
     def _rest(self) -> None:
         for event in at_rest(self._journal.state, self._clock.now_ms()):
-            if isinstance(event, RunEnded) and self._has_loose_ends():
+            if isinstance(event, RunEnded) and (self._has_loose_ends() or self._land()):
                 return
             self._journal.record(event)
+
+    def _land(self) -> bool:
+        """Let the merge queue go on; return whether the run's end must wait for it."""
+        if self._reports.landing:
+            return True
+        wanted = self._lander.next(self._journal.state)
+        if wanted is None or self._stopping:  # what is left of it is for the next driver
+            return wanted is not None
+        if isinstance(wanted, list):
+            for event in wanted:
+                self._journal.record(event)
+            self._loop.later(0.0, lambda: None)
+        else:
+            self._reports.landing = True
+            self._probe(f"before {type(wanted).__name__}")
+            self._executor.land(wanted)
+        return True
 
     def _has_loose_ends(self) -> bool:
         """Say whether the run's end must wait: nobody drives it again to move a branch or give a directory back."""

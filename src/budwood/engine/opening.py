@@ -50,10 +50,15 @@ def go_on(
         revised = revision(state, *plan) if plan is not None else None
         if revised is not None:
             yield revised
-        if unpause and state.phase is RunPhase.PAUSED:
+        if unpause and (state.phase is RunPhase.PAUSED or may_be_merged(state)):
             yield RunResumed()
 
     return opening
+
+
+def may_be_merged(state: RunState) -> bool:
+    """Say whether a run that is over has something that could not be merged, and maybe can be by now."""
+    return state.phase is RunPhase.FINISHED and state.landing.waits_for_somebody
 
 
 def _refuse_changed(state: RunState, changed: Sequence[str]) -> None:
@@ -75,7 +80,7 @@ def changed_settings(before: RunSettings, after: RunSettings) -> tuple[str, ...]
 
 def revision(state: RunState, tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec]) -> PlanRevised | None:
     """Say how a plan differs from the one that the run has; None if it does not."""
-    now = {str(task.spec.id): task.spec for task in state.tasks if not task.removed}
+    now = {str(task.spec.id): task.spec for task in state.tasks if not task.removed and task.spec.errand is None}
     wanted = {str(spec.id): spec for spec in tasks}
     added = tuple(spec for name, spec in wanted.items() if name not in now)
     changed = tuple(spec for name, spec in wanted.items() if name in now and now[name] != spec)

@@ -3,7 +3,9 @@
 Turns what happened to attempts into events. Knows the journal; must not know which executor speaks.
 """
 
-from budwood._core.events import AttemptStarted
+from collections.abc import Sequence
+
+from budwood._core.events import AttemptStarted, Event
 from budwood._core.judge import judge
 from budwood._core.model import AttemptPhase, Outcome
 from budwood._core.state import TaskState
@@ -17,6 +19,8 @@ class Reports:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self.retired_slots: set[int] = set()
+        self.landing = False
+        """Whether something is being done for the merge queue."""
         self.large_logs: set[str] = set()
         """Attempts whose log stays in their directory, because it is too large for the store."""
 
@@ -37,6 +41,12 @@ class Reports:
         elif log:
             self._journal.keep_log(LogEntry(task=task.number, attempt=task.attempts, data=log))
         self._journal.record(judge(self._journal.state, task, outcome))
+
+    def landed(self, events: Sequence[Event]) -> None:
+        """Note what came of something that the merge queue wanted."""
+        self.landing = False
+        for event in events:
+            self._journal.record(event)
 
     def retired(self, slot: int, *, reason: str) -> None:
         """Note that a slot is out of use while this driver drives; the attempt's own end says why."""

@@ -12,6 +12,7 @@ import msgspec
 from budwood._core.events import (
     Event,
     External,
+    MergeAsked,
     RequestRefused,
     RequestTaken,
     RunPaused,
@@ -73,7 +74,7 @@ def _read_wish(state: RunState, body: str) -> Wish:
         raise _Refusal(f"a request names tasks as a JSON list of ids ({error})") from error
     if isinstance(wish, list):
         return Wish(_named_tasks(state, wish))
-    return Wish(_named_tasks(state, wish.tasks), wish.text)
+    return Wish(_named_tasks(state, wish.tasks) if wish.tasks else [], wish.text)
 
 
 def _named_tasks(state: RunState, ids: Sequence[TaskId]) -> list[TaskState]:
@@ -185,6 +186,16 @@ def _revise(state: RunState, wish: Wish) -> tuple[list[Event], str]:
     return events, f"task {task.spec.id} goes on from attempt {task.last.attempt}"
 
 
+def _merge(state: RunState, wish: Wish) -> tuple[list[Event], str]:
+    try:
+        wanted = msgspec.json.decode(wish.text, type=MergeAsked)
+    except msgspec.MsgspecError as error:
+        raise _Refusal(f"a request to merge says how ({error})") from error
+    if state.settings.workspace is None:
+        raise _Refusal(f"run {state.name} has no workspaces, and so nothing to merge")
+    return [External(cause="merge"), wanted], "finished lanes are merged when every task has ended"
+
+
 _KINDS: dict[str, Callable[[RunState, Wish], tuple[list[Event], str]]] = {
     "pause": _pause,
     "resume": _resume,
@@ -194,4 +205,5 @@ _KINDS: dict[str, Callable[[RunState, Wish], tuple[list[Event], str]]] = {
     "reject": lambda state, wish: _decide(state, wish, "rejected"),
     "merged": lambda state, wish: _decide(state, wish, "merged"),
     "revise": _revise,
+    "merge": _merge,
 }

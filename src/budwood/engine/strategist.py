@@ -116,13 +116,16 @@ class Strategist:
         if state.settings.order == "completion":
             return None
         sees_to = state.asks - self._window(state)
-        while self._first_open < len(state.tasks) and self._first_open in self._seen:
+        while self._first_open < len(state.tasks) and self._is_settled(state.tasks[self._first_open]):
             self._first_open += 1
         if self._first_open < len(state.tasks):
             task = state.tasks[self._first_open]
             if task.ask <= sees_to:
                 return task
         return None
+
+    def _is_settled(self, task: TaskState) -> bool:
+        return task.number in self._seen or task.spec.errand is not None
 
     def _window(self, state: RunState) -> int:
         return state.settings.window or self._strategy.window
@@ -134,7 +137,7 @@ class Strategist:
         return [WindowFull(ask=number, task=held_by.spec.id)]
 
     def _note(self, task: TaskState, event: Event) -> None:
-        if task.phase not in ENDED_TASK or task.number in self._seen:
+        if task.phase not in ENDED_TASK or self._is_settled(task):
             return
         result: object = None
         if isinstance(event, AttemptEnded) and event.result is not UNSET:
@@ -182,7 +185,8 @@ def _under_way(state: RunState) -> int:
 
 
 def _tasks_of(state: RunState, number: int) -> tuple[TaskSpec, ...]:
-    newest = takewhile(lambda task: task.ask == number, reversed(state.tasks))
+    asked_for = (task for task in reversed(state.tasks) if task.spec.errand is None)
+    newest = takewhile(lambda task: task.ask == number, asked_for)
     return tuple(task.spec for task in newest)[::-1]
 
 

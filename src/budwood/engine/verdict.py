@@ -8,6 +8,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
+from budwood._core.landing import goal_is_met
 from budwood._core.model import ENDED_RUN, RunPhase, TaskId, TaskPhase
 from budwood._core.state import RunState
 
@@ -19,6 +20,7 @@ class Exit(IntEnum):
     NOT_MET = 1
     BUDGET = 3
     WAITS = 4
+    CONFLICT = 5
     INTERRUPTED = 130
 
 
@@ -73,10 +75,18 @@ def _exit_code(state: RunState, *, interrupted: bool) -> Exit:
     if interrupted and state.phase not in ENDED_RUN:
         return Exit.INTERRUPTED
     if state.phase is RunPhase.FINISHED:
-        return Exit.GOAL_MET if state.counts[TaskPhase.DONE] == state.planned else Exit.NOT_MET
+        return _how_it_finished(state)
     if state.phase is RunPhase.CANCELLED:
         return Exit.NOT_MET
     return Exit.BUDGET if state.pause_kind == "budget" else Exit.WAITS
+
+
+def _how_it_finished(state: RunState) -> Exit:
+    if state.landing.conflicts:
+        return Exit.CONFLICT
+    if not goal_is_met(state):
+        return Exit.NOT_MET
+    return Exit.GOAL_MET if state.landing.stopped is None else Exit.WAITS
 
 
 def _ids(state: RunState, phase: TaskPhase) -> tuple[TaskId, ...]:

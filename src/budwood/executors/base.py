@@ -12,13 +12,16 @@ Knows `_core` only; must not know stores, plans or what a run is for.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Protocol
 
 from msgspec import Struct
 
+from budwood._core.commands import Chore
+from budwood._core.events import Event
 from budwood._core.model import Outcome, RunSettings
+from budwood.errors import InternalError
 
 SHELL = ("/bin/sh", "-c")
 """What runs a command that is text."""
@@ -101,6 +104,9 @@ class Sink(Protocol):
     def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
         """Hear that it is over; `log` is what it printed, None where it is too large to be carried about."""
 
+    def landed(self, events: Sequence[Event]) -> None:
+        """Hear what came of something that the merge queue wanted."""
+
     def retired(self, slot: int, *, reason: str) -> None:
         """Hear that a slot takes no more work."""
 
@@ -140,6 +146,10 @@ class Executor(ABC):
 
     def accept(self, lane: str, commit: str) -> None:  # noqa: B027 - most have nothing to do here
         """Show where a line of history has come to, if there is somebody to show it to; may be repeated."""
+
+    def land(self, chore: Chore) -> None:
+        """Do something for the merge queue, and tell what came of it; may be repeated."""
+        raise InternalError(f"{type(self).__name__} has no lines of history to merge")
 
     @property
     def is_busy(self) -> bool:

@@ -58,7 +58,7 @@ class Translator:
     def _wanted(self, tasks: Iterable[TaskId]) -> list[TaskState]:
         """Find tasks that the plan has; attempts at one that it has lost still report their end."""
         found = (self._state.by_id.get(str(task)) for task in tasks)
-        return [task for task in found if task is not None and not task.removed]
+        return [task for task in found if task is not None and _is_planned(task)]
 
     def _count(self, event: Event) -> None:
         """Keep up with which tasks are in which batch, and which have ended."""
@@ -67,7 +67,7 @@ class Translator:
             self._sizes.clear()
             self._open.clear()
             self._known = self._over = 0
-        new = [task for task in self._state.tasks[self._known :] if not task.removed]
+        new = [task for task in self._state.tasks[self._known :] if _is_planned(task)]
         self._known = len(self._state.tasks)
         self._sizes.update(task.batch for task in new)
         for task in new if revised or isinstance(event, TasksAdded) else self._wanted(about(event)):
@@ -108,6 +108,11 @@ class Translator:
                 self._reported.add(self._over)
                 size = self._sizes[self._over]
                 yield {"type": "batch_complete", "batch_number": self._over, "task_count": size}
+
+
+def _is_planned(task: TaskState) -> bool:
+    """Say whether the plan has a task: some it has lost, and errands of the merge queue it never had."""
+    return not task.removed and task.spec.errand is None
 
 
 def _about(task: TaskState) -> dict[str, TaskId | int | None]:

@@ -46,7 +46,7 @@ def ask(
     store, row = asked.store, asked.row
     ids: list[TaskId] = [find_task(store, row, task).id for task in tasks]
     wish: object = RequestBody(tasks=ids, text=text) if text else ids
-    body = msgspec.json.encode(wish).decode() if ids else ""
+    body = msgspec.json.encode(wish).decode() if ids or text else ""
     request = store.ask(row.id, kind, body=body, key=secrets.token_hex(8))
     answered = _settle(asked, request, alone)
     if answered.state == "refused":

@@ -64,7 +64,7 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
         zone=datetime.now().astimezone().tzinfo or UTC,
         watches=ground.in_git,
     )
-    return Bench(run, refs, settings, means)
+    return Bench(run, name, refs=refs, settings=settings, means=means)
 
 
 def _prompts(

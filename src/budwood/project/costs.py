@@ -11,6 +11,7 @@ from msgspec import Struct
 from budwood._core.events import (
     AttemptEnded,
     AttemptQueued,
+    ErrandAdded,
     PlanRevised,
     Recorded,
     RunCreated,
@@ -80,6 +81,8 @@ def _as_they_ended(events: Iterable[Recorded], specs: dict[str, TaskSpec]) -> It
                 settings = given
             case TasksAdded(tasks=tasks):
                 specs.update((str(task.id), task) for task in tasks)
+            case ErrandAdded(task=spec):
+                specs[str(spec.id)] = spec
             case PlanRevised(added=added, changed=changed):
                 specs.update((str(task.id), task) for task in (*added, *changed))
             case AttemptQueued(task=task, agent=agent):

@@ -37,7 +37,7 @@ def man(
         for number, task in enumerate(plan.tasks)
     )
     names = dict.fromkeys(name for task in tasks for name in task.agent)
-    names.update(dict.fromkeys(_default(resolved)))
+    names.update(dict.fromkeys((*_default(resolved), *settings.resolve)))
     slots = AGENT_SLOTS if resolved.origin("slots") == DEFAULT else settings.slots
     manned = msgspec.structs.replace(
         settings,
@@ -50,7 +50,8 @@ def man(
 
 def refuse_missing(settings: RunSettings, tasks: Sequence[TaskSpec], project: Project) -> None:
     """Refuse agents whose programs are not on this machine, before anything starts."""
-    for name in dict.fromkeys(name for task in tasks for name in task.agent):
+    named = (*(name for task in tasks for name in task.agent), *settings.resolve)
+    for name in dict.fromkeys(named):
         agent = make_agent(msgspec.convert(settings.agents[name].config, AgentConfig), python=sys.executable)
         program = agent.version_argv[0]
         if find_program(program, project.environ.get("PATH", "")) is None:
@@ -58,6 +59,15 @@ def refuse_missing(settings: RunSettings, tasks: Sequence[TaskSpec], project: Pr
                 f"agent {name} is not installed: there is no program {program} on the PATH",
                 hint="budwood doctor shows which agents are here",
             )
+
+
+def with_agents(settings: RunSettings, names: Sequence[str], project: Project, resolved: Resolved) -> RunSettings:
+    """Give a run terms with agents that it did not have; refused if one is not here."""
+    agents = agent_settings(resolved)
+    new = {name: _terms(name, agents, project) for name in names if name not in settings.agents}
+    wider = msgspec.structs.replace(settings, agents=settings.agents | new, resolve=tuple(names))
+    refuse_missing(wider, (), project)
+    return wider
 
 
 def _manned(

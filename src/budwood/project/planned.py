@@ -19,7 +19,7 @@ from budwood._core.replay import fold
 from budwood._core.state import RunState
 from budwood.engine import Opening
 from budwood.engine.opening import begin_run, go_on, revision
-from budwood.errors import UsageError
+from budwood.errors import SettingsError, UsageError
 from budwood.plans import Plan, has_prompts, read_plan, refuse_impossible, task_defaults, warnings, with_defaults
 from budwood.project.expecting import (
     Estimate,
@@ -81,6 +81,7 @@ class Planned:
     def equipped(self, *, include_dirty: bool = False) -> "Planned":
         """Settle where a new run's attempts would work; refused if its agents are not here."""
         if not self.settings.agents and self.resolved.text("workspace") in ("auto", "none"):
+            _refuse_merging(self.settings, 'this plan has no workspaces; workspace = "clone" gives it some')
             if include_dirty:
                 raise UsageError(
                     "--include-dirty is about workspaces, and this plan has none", hint="its commands run where you are"
@@ -90,6 +91,8 @@ class Planned:
         from budwood.project.workspaces import workspace_kind, workspace_terms
 
         kind = workspace_kind(self.project, self.resolved)
+        if kind == "copy":
+            _refuse_merging(self.settings, "copies have no branches; git init makes this a repository")
         refuse_missing(self.settings, self.plan.tasks, self.project)
         word = "epic" if self.plan.format == "yokeflow" else "lane"
         terms = workspace_terms(self.project, self.resolved, kind, word=word, include_dirty=include_dirty)
@@ -106,7 +109,7 @@ class Planned:
             made_by=__version__,
             strategy=self.strategy_name,
             options=msgspec.convert(self.resolved.value("options"), dict[str, object]),
-            task_defaults={} if self.strategy_name == PLAN else task_defaults(self.resolved),
+            task_defaults=task_defaults(self.resolved),
         )
         begin = begin_run(created, self.strategy)
         is_plan = self.strategy_name == PLAN
@@ -189,6 +192,16 @@ def make_planned(
     leads = leader_of(plan, project, resolved) if strategy is None else strategy
     settings = with_surroundings(settings, project, resolved, strategy=leads, tasks=plan.tasks)
     return Planned(project, resolved, plan, graph, settings, source, leads)
+
+
+def _refuse_merging(settings: RunSettings, why: str) -> None:
+    """Refuse what is about merged lanes where nothing can be merged."""
+    wanted = {"verify": settings.verify, "review": settings.review == "auto", "resolve": settings.resolve}
+    for name, value in wanted.items():
+        if value:
+            raise SettingsError(
+                f"{name} is about merged lanes, and {why.partition(';')[0]}", hint=why.partition("; ")[2]
+            )
 
 
 def with_surroundings(

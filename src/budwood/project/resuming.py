@@ -4,7 +4,7 @@ Knows the project and the engine's openings. Must not drive.
 """
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from budwood._core.events import Event
 from budwood._core.model import ENDED_TASK, TaskPhase
@@ -15,7 +15,7 @@ from budwood.errors import SettingsError
 from budwood.project.place import Project
 
 
-def go_on_with(project: Project, changes: Mapping[str, object]) -> Opening:
+def go_on_with(project: Project, changes: Mapping[str, object], *, also: Sequence[Event] = ()) -> Opening:
     """Let a run go on with these fields of its settings changed; refused where nobody could call its functions."""
     named = changes.get("python")
     wanted = {**changes, "python": project.interpreter(str(named))} if named else changes
@@ -25,6 +25,7 @@ def go_on_with(project: Project, changes: Mapping[str, object]) -> Opening:
         if not named:
             refuse_uncallable(project, state)
         yield from further(state)
+        yield from also
 
     return opening
 

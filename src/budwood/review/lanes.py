@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from budwood._core.candidates import lane_of
+from budwood._core.landing import members
 from budwood._core.model import ENDED_TASK, Review, TaskId, TaskPhase
 from budwood._core.state import RunState, TaskState
 from budwood.review.changes import entries
@@ -23,9 +23,9 @@ class LanePhase(StrEnum):
     WAITING = "waiting"
     """All is done, and waits to be decided about or merged."""
     CONFLICT = "conflict"
-    """A task could not start: what it stands on cannot be merged."""
+    """It cannot be merged, or a task could not start because what it stands on cannot be."""
     HELD = "held"
-    """A task of it did not succeed."""
+    """A task of it did not succeed, or what was merged with it did not pass."""
     MERGED = "merged"
 
 
@@ -48,18 +48,13 @@ def look_at_lanes(state: RunState, git: Git, *, branch_of: Callable[[str], str |
     """Describe the lanes in their order, then tasks that are lanes of their own; one without tasks is left out."""
     terms = state.settings.workspace
     assert terms is not None
-    members: dict[str, list[TaskState]] = {f"lane {lane.id}": [] for lane in state.lanes}
-    for task in state.tasks:
-        if not task.removed:
-            members.setdefault(lane_of(task.spec), []).append(task)
-    for line, tasks in members.items():
-        if not tasks:
-            continue
+    for line, numbers in members(state).items():
+        tasks = [state.tasks[number] for number in numbers]
         head = state.heads.get(line)
         first = tasks[0].spec
         yield Lane(
             lane=first.id if first.lane is None else first.lane,
-            phase=phase_of(tasks),
+            phase=_in_queue(state, line) or phase_of(tasks),
             branch=branch_of(line),
             head=head,
             done=sum(task.phase is TaskPhase.DONE for task in tasks),
@@ -69,9 +64,20 @@ def look_at_lanes(state: RunState, git: Git, *, branch_of: Callable[[str], str |
         )
 
 
+def _in_queue(state: RunState, line: str) -> LanePhase | None:
+    """Say where a line stands by the merge queue, if that has been stopped by it."""
+    if line in state.landing.conflicts:
+        return LanePhase.CONFLICT
+    return LanePhase.HELD if line in state.landing.held else None
+
+
 def within(state: RunState, git: Git, commit: str) -> list[TaskState]:
     """List the tasks whose candidates a commit holds, in task order: what is merged with it."""
-    done = [task for task in state.tasks if task.phase is TaskPhase.DONE and task.made is not None]
+    done = [
+        task
+        for task in state.tasks
+        if task.phase is TaskPhase.DONE and task.made is not None and task.spec.errand is None
+    ]
     return [
         task
         for task in done

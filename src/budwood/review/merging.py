@@ -73,16 +73,16 @@ class Merger:
         git = self._repository.git
         if is_ancestor(git, before, wanted.commit) and not wanted.squash:
             return "fast-forward", wanted.commit
-        tree, files = merge_tree(git, before, wanted.commit)
-        if files:
+        merge = merge_tree(git, before, wanted.commit)
+        if not merge.is_clean:
             raise MergeConflict(
                 f"{wanted.called} cannot be merged into {branch}, which changed the same places; nothing was changed",
-                files=files,
+                files=merge.files,
                 hint=f"merge it by hand: git switch {branch} && git merge {wanted.commit[:12]}",
             )
         if wanted.squash:
-            return "squash", git.commit(tree, [before], wanted.message)
-        return "merge", git.commit(tree, [before, wanted.commit], wanted.message)
+            return "squash", git.commit(merge.tree, [before], wanted.message)
+        return "merge", git.commit(merge.tree, [before, wanted.commit], wanted.message)
 
     def _move(self, branch: str, before: str, after: str, *, folder: Path | None) -> None:
         if folder is None:
@@ -115,8 +115,8 @@ def found_in(git: Git, commit: str, target: str) -> str | None:
     """Say how a line of history has a commit already: itself, its files or the same change; None if it has not."""
     if is_ancestor(git, commit, target):
         return "its commits are there"
-    tree, files = merge_tree(git, target, commit)
-    if not files and tree == git.ask("rev-parse", f"{target}^{{tree}}"):
+    merge = merge_tree(git, target, commit)
+    if merge.is_clean and merge.tree == git.ask("rev-parse", f"{target}^{{tree}}"):
         return "its changes are there"
     base = git.run("merge-base", target, commit, codes=(0, 1)).decode().strip()
     own = patch_id(git, base, commit) if base else ""

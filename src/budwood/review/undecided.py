@@ -35,7 +35,7 @@ def undecided(state: RunState) -> Iterator[Undecided]:
     """List what has changes and no decision, in task order; what failed and left changes is listed too."""
     for task in state.tasks:
         made = come_to(task)
-        if made is None or not made.left.files or task.removed or not _is_open(task):
+        if made is None or not made.left.files or task.removed or task.spec.errand is not None or not _is_open(task):
             continue
         yield Undecided(
             task=task.spec.id,

@@ -31,6 +31,7 @@ def run_settings(resolved: Resolved, machine: Machine) -> RunSettings:
             continue
         value = resolved.value(name)
         fields[key.target] = of_machine.get(name) if value is None else value
+    fields["review"] = fields["review"] or ("person" if fields["verify"] is None else "auto")
     fields["gpus"] = _devices(fields["gpus"], machine)
     return msgspec.convert(fields, RunSettings)
 

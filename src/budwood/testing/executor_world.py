@@ -6,7 +6,7 @@ Knows the contract of executors; must not know any real one.
 import selectors
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import count
@@ -14,6 +14,7 @@ from typing import Literal
 
 import pytest
 
+from budwood._core.events import Event
 from budwood._core.model import Outcome
 from budwood.executors.base import Executor, Recovered, Work
 
@@ -117,6 +118,9 @@ class Post:
 
     def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
         self.endings.append((work_id, outcome, log))
+
+    def landed(self, events: Sequence[Event]) -> None:
+        """Nothing is merged here."""
 
     def retired(self, slot: int, *, reason: str) -> None:
         self.retired_slots.append(slot)

@@ -79,11 +79,12 @@ class Clone:
             return None
         git = Git(environ=self._repository.git.environ, git_dir=git_dir)
         try:
-            tips = (*commits_of_refs(git), *commits_of_reflogs(git, "--all"))
+            head, *older = commits_of_reflogs(git, "--all")
+            tips = (*commits_of_refs(git), head, *older)
         except GitFailed as error:
             return Past(git, problem=error.message)
         theirs = set(commits_of_refs(self._repository.git))
-        return Past(git, tuple(tip for tip in tips if tip not in theirs))
+        return Past(git, tuple(tip for tip in tips if tip not in theirs), head=head)
 
 
 def commits_of_refs(git: Git) -> list[str]:

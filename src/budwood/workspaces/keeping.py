@@ -19,6 +19,7 @@ from budwood.workspaces.candidate import Candidates
 from budwood.workspaces.changes import Bases, Changes, compare, has_attributes
 from budwood.workspaces.git import Git, GitFailed
 from budwood.workspaces.laying import INDEX, Laid, laid_out
+from budwood.workspaces.merging import is_ancestor
 from budwood.workspaces.sparse import FILE as SPARSE_FILE
 from budwood.workspaces.sparse import SETTINGS as SPARSE
 from budwood.workspaces.survey import NOTHING
@@ -64,6 +65,8 @@ class Past(Struct, frozen=True):
     """Commits that may be reachable from nowhere else."""
     problem: str = ""
     """Why they cannot be told."""
+    head: str = ""
+    """Where it stands."""
 
 
 class Keeper:
@@ -131,8 +134,10 @@ class Keeper:
             changes = self.whole.compare(tree, folder, skip=skip, spare=spare)
             self._add_spared(changes, tree, base)
             written = self._write_by_index(folder, laid, changes, base=base, without=leave, limit=limit)
-        made = self.plain.commit(written.candidate, [base], message)
         tips, unread = ((), "") if past is None else self._bring(past, base)
+        # What was committed on top of the base stays in the history of the candidate.
+        grown = past is not None and not unread and past.head and is_ancestor(self.whole.git, base, past.head)
+        made = self.plain.commit(written.candidate, [past.head if past is not None and grown else base], message)
         return Kept(
             base=base,
             candidate=written.candidate,

@@ -54,7 +54,8 @@ class Worktree:
             return None
         git = Git(environ=self._repository.git.environ, git_dir=admin)
         try:
-            return Past(git, tuple(commits_of_reflogs(git, "HEAD")))
+            tips = commits_of_reflogs(git, "HEAD")
+            return Past(git, tuple(tips), head=tips[0])
         except GitFailed as error:
             return Past(git, problem=error.message)
 

@@ -1,4 +1,4 @@
-"""`budwood plan`: look at a plan file without running it; make one of others' tables."""
+"""`budwood plan`: look at a plan file before it runs, or at how a run's lanes go together; make one of others' tables."""
 
 from pathlib import Path
 
@@ -6,14 +6,18 @@ import click
 
 from budwood._core.graph import Graph, build, critical_path, widths
 from budwood._core.model import PLAN, TaskId
+from budwood.cli.arguments import run_argument
+from budwood.cli.conflict_matrix import write_matrix
 from budwood.cli.garbage import building, keep
-from budwood.cli.looking import json_option, note, write_json
+from budwood.cli.looking import json_option, looking, note, store_option, write_json
 from budwood.cli.shapes import Shape
 from budwood.cli.tables import Column, terminal_width, write_table
 from budwood.cli.text import is_terminal, one_line
 from budwood.cli.whole import is_named, output, output_option
 from budwood.errors import UsageError
 from budwood.plans import Plan, batch_rows, read_plan, to_ascii, to_mermaid
+from budwood.project.desk import sit_down
+from budwood.project.find import find_run
 from budwood.project.place import find_project
 from budwood.project.planned import read_planned, strategy_name
 from budwood.project.words import counted
@@ -154,6 +158,23 @@ def check(file: Path, as_json: bool) -> None:
     if planned.strategy_name != PLAN:
         found = f"tasks are asked of {one_line(planned.strategy_name)} while it runs"
     click.echo(f"{one_line(plan.path)}: {found}; {verdict}")
+
+
+@command.command("conflicts")
+@run_argument(required=False)
+@json_option
+@store_option
+def conflicts(run: str, as_json: bool, where: str | None) -> None:
+    """Show which lanes of RUN would conflict with each other, as they stand now.
+
+    Nothing is merged, and no file is touched: it may be asked while the run goes on.
+
+    \b
+    Example: budwood plan conflicts night
+    """
+    with looking(where) as (_, store):
+        desk = sit_down(store, find_run(store, run))
+        write_matrix(desk, as_json=as_json)
 
 
 @command.command("import")

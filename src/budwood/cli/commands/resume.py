@@ -5,6 +5,7 @@ import click
 from budwood._core.model import RunPhase
 from budwood._core.replay import fold
 from budwood._core.rows import RunRow
+from budwood._core.state import RunState
 from budwood.cli.arguments import run_argument
 from budwood.cli.asking import ask, asked_of, refuse_unbegun, tell_answer
 from budwood.cli.drive import Manner, tell
@@ -12,6 +13,7 @@ from budwood.cli.going_on import go_on
 from budwood.cli.launch import refuse_unheard
 from budwood.cli.options import changed_fields, drive_options, limit_options
 from budwood.engine import reach_verdict
+from budwood.engine.opening import may_be_merged
 from budwood.errors import UsageError
 from budwood.project.find import begin_command
 from budwood.stores import Store
@@ -26,7 +28,8 @@ def command(
 ) -> int:
     """Go on with RUN where it was: paused, interrupted or killed.
 
-    Attempts that still run are adopted, what was done stays done. Limits that are given replace the run's own.
+    Attempts that still run are adopted, what was done stays done; conflicts that you have solved and committed are
+    merged. Limits that are given replace the run's own.
 
     \b
     Example: budwood resume last --budget-usd 30
@@ -39,7 +42,9 @@ def command(
         refuse_unbegun(asked)
         _refuse(row)
         if row.phase is RunPhase.FINISHED and not driven:
-            return _tell(row, opened, quiet=quiet)
+            state = fold(opened.read(row.id))
+            if not may_be_merged(state):
+                return _tell(row, state, opened, quiet=quiet)
         if row.phase is RunPhase.PAUSED and driven and not changes:  # it waits for what still runs
             return tell_answer(asked, ask(asked, "resume"))
         manner = Manner(quiet=quiet, jsonl=jsonl, notify=asked.resolved.text("notify"))
@@ -54,8 +59,7 @@ def _refuse(row: RunRow) -> None:
         )
 
 
-def _tell(row: RunRow, store: Store, *, quiet: bool) -> int:
-    state = fold(store.read(row.id))
+def _tell(row: RunRow, state: RunState, store: Store, *, quiet: bool) -> int:
     verdict = reach_verdict(state)
     hint = f"{begin_command(row)} --again runs it afresh" if row.source.startswith("/") else ""
     tell(verdict, state, store, quiet=quiet, hint=hint)

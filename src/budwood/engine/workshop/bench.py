@@ -13,14 +13,18 @@ from pathlib import Path
 
 import msgspec
 
+from budwood._core.commands import Chore
+from budwood._core.events import Event
 from budwood._core.model import Outcome, RunSettings
 from budwood.agents.base import Agent, Price
 from budwood.engine.workshop.branches import Branches, made_by_us
+from budwood.engine.workshop.conflicts import marked_files
 from budwood.engine.workshop.faults import fault
 from budwood.engine.workshop.judging import weigh
 from budwood.engine.workshop.leaving import describe
 from budwood.engine.workshop.orders import Order
 from budwood.engine.workshop.outfit import TRANSCRIPT, Outfitter
+from budwood.engine.workshop.queue import Queue, explain
 from budwood.engine.workshop.reading import read_agent
 from budwood.errors import BudwoodError, WorkspaceError
 from budwood.executors.base import Work
@@ -47,9 +51,9 @@ class Means:
 
 
 class Bench:
-    """Serves the attempts of one run; `refs` is where its refs are."""
+    """Serves the attempts of one run, and its merge queue; `refs` is where its refs are."""
 
-    def __init__(self, run: str, refs: str, settings: RunSettings, means: Means) -> None:
+    def __init__(self, run: str, name: str, *, refs: str, settings: RunSettings, means: Means) -> None:
         assert settings.workspace is not None
         self._run = run
         self._refs = refs
@@ -59,6 +63,7 @@ class Bench:
         self._means = means
         self._repository, self._pool, self._ports = means.repository, means.pool, means.ports
         self._branches = Branches(means.repository, refs)
+        self._queue = Queue(name, refs, repository=means.repository, pool=means.pool, holder=self._holder)
         self._before: dict[str, Fingerprint] = {}
 
     def prepare(self, order: Order) -> Work | Outcome:
@@ -93,7 +98,8 @@ class Bench:
                     now_ms=time.time_ns() // 1_000_000,
                     zone=self._means.zone,
                 )
-            return weigh(order, outcome, log)
+            marked = marked_files(self._repository.git, left.candidate, order.unmarked)
+            return weigh(order, outcome, log, marked=marked)
         except (BudwoodError, OSError) as error:
             return fault(error, after=outcome)
 
@@ -114,12 +120,19 @@ class Bench:
         """Let the branch of a lane stand at a commit."""
         self._branches.move(branch, commit)
 
+    def do(self, chore: Chore) -> list[Event]:
+        """Do what the merge queue wants; return what came of it."""
+        try:
+            return self._queue.do(chore)
+        except (BudwoodError, OSError) as error:
+            return [explain(error, chore)]
+
     def tidy(self, open_works: Collection[str]) -> None:
         """Take back what attempts had whose ends are in the store."""
         prefix = self._holder("")
         for holder in self._pool.holders():
             work_id = holder.removeprefix(prefix)
-            if holder.startswith(prefix) and work_id not in open_works:
+            if holder.startswith(prefix) and work_id[:1].isdecimal() and work_id not in open_works:
                 with suppress(WorkspaceError):  # what is not kept stays, and was told of when it ended
                     self.hand_back(work_id)
 

@@ -3,6 +3,8 @@
 Knows outcomes; must not read files or ask git.
 """
 
+from collections.abc import Sequence
+
 import msgspec
 
 from budwood._core.model import AttemptPhase, Outcome
@@ -11,11 +13,13 @@ from budwood.engine.workshop.orders import Order
 _SAID_BYTES = 2000
 
 
-def weigh(order: Order, outcome: Outcome, log: bytes | None) -> Outcome:
+def weigh(order: Order, outcome: Outcome, log: bytes | None, *, marked: Sequence[str] = ()) -> Outcome:
     """Decide whether what an attempt left is accepted; the next one is told what a check said that refused it."""
     found = _step_faults(outcome)
     if found.phase is AttemptPhase.SUCCEEDED and not order.allow_unchanged and found.left and not found.left.files:
         found = _failed(found, "unchanged", "it changed nothing")
+    if found.phase is AttemptPhase.SUCCEEDED and marked:
+        found = _failed(found, "marks", f"marks of a conflict are left in {', '.join(marked)}")
     if found.phase is AttemptPhase.SUCCEEDED:
         return msgspec.structs.replace(found, until_ms=None)
     if found.error_type != "check" or not log:

@@ -44,6 +44,8 @@ class Order(Work, frozen=True, kw_only=True):
     dependencies: tuple[Dependency, ...] = ()
     check: str | None = None
     allow_unchanged: bool = False
+    unmarked: tuple[str, ...] = ()
+    """Files that may hold no mark of a conflict when it ends."""
 
 
 def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
@@ -80,12 +82,18 @@ def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
         ),
         check=spec.check,
         allow_unchanged=spec.allow_unchanged or spec.run is not None,
+        unmarked=() if spec.errand is None else spec.errand.files,
     )
 
 
 def _starts(state: RunState, task: TaskState, terms: WorkspaceTerms) -> tuple[str, ...]:
-    """Begin with what is gone on with, else where the lane is; then what it stands on in other lanes, in task order."""
-    lane = lane_of(task.spec)
+    """Begin with what is gone on with, else where the lane is; then what it stands on in other lanes, in task order.
+
+    An errand says itself where it starts.
+    """
+    lane, errand = lane_of(task.spec), task.spec.errand
+    if errand is not None:
+        return (errand.start,)
     begun = () if task.go_on is None else (task.go_on.candidate,)
     others = (
         other.made.left.candidate
@@ -104,6 +112,8 @@ def branch_names(state: RunState) -> dict[str, str]:
     word = "lane" if state.settings.workspace is None else state.settings.workspace.word
     wanted = {f"lane {lane.id}": lane_branch(lane.id, lane.name, word=word) for lane in state.lanes}
     for task in state.tasks:
+        if task.spec.errand is not None:
+            continue
         wanted.setdefault(lane_of(task.spec), lane_branch(task.spec.id, "", word="task"))
     names: dict[str, str] = {}
     for lane, name in wanted.items():

@@ -5,9 +5,11 @@ kept before its end is told. Killed in between, nothing is lost: both are done a
 contract of executors and the bench; must not know git or agents.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from budwood._core.commands import Chore
+from budwood._core.events import Event
 from budwood._core.model import AttemptPhase, Outcome, RunSettings
 from budwood.engine.inbox import Inbox
 from budwood.engine.workshop.orders import Order
@@ -112,6 +114,9 @@ class Workshop(Executor):
         if self._equipped is not None:
             self._tidy_up(lambda: self._bench.accept(lane, commit))
 
+    def land(self, chore: Chore) -> None:
+        self._in_thread(lambda: self._bench.do(chore), then=self._sink.landed)
+
     @property
     def is_busy(self) -> bool:
         return self._tidying > 0 or self._inner.is_busy
@@ -141,6 +146,10 @@ class Workshop(Executor):
                 lambda: self._bench.finish(order, outcome, log),
                 then=lambda found: self._sink.ended(work_id, found, log=log),
             )
+
+    def landed(self, events: Sequence[Event]) -> None:
+        """Pass it on."""
+        self._sink.landed(events)
 
     def retired(self, slot: int, *, reason: str) -> None:
         """Pass it on."""

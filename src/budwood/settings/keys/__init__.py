@@ -6,13 +6,14 @@ key has no effect or no entry in the docs. Knows names and kinds. Must not know 
 
 from budwood.settings.keys.key import Key, Scope
 from budwood.settings.keys.machine import MACHINE
+from budwood.settings.keys.merging import MERGING
 from budwood.settings.keys.run import RUN
 from budwood.settings.keys.task import TASK
 from budwood.settings.keys.workspace import WORKSPACE
 
 __all__ = ["KEYS", "NOT_SETTINGS", "Key", "Scope"]
 
-KEYS: dict[str, Key] = {key.name: key for key in (*RUN, *WORKSPACE, *TASK, *MACHINE)}
+KEYS: dict[str, Key] = {key.name: key for key in (*RUN, *WORKSPACE, *MERGING, *TASK, *MACHINE)}
 """Every setting, in the order in which it is shown."""
 
 NOT_SETTINGS = frozenset(

@@ -1,4 +1,4 @@
-"""Settings of workspaces: what attempts start with, and where what they made goes."""
+"""Settings of workspaces: what attempts start with."""
 
 from budwood.settings import kinds
 from budwood.settings.keys.key import Key
@@ -91,20 +91,5 @@ WORKSPACE = (
         flag="--keep",
         doc="Leave the workspaces of ended attempts as they are, instead of handing them on.",
         example="true",
-    ),
-    Key(
-        name="into",
-        kind=kinds.TEXT,
-        default="",
-        default_doc="the branch that you stand on",
-        doc="The branch that `budwood merge` merges into; it moves only when you give that command.",
-        example='"main"',
-    ),
-    Key(
-        name="merge",
-        kind=kinds.choice("regular", "squash"),
-        default="regular",
-        doc="How `budwood merge` merges: with the history of what was made, or as one commit.",
-        example='"squash"',
     ),
 )

@@ -1,0 +1,111 @@
+"""What the merge queue's events mean for the state.
+
+Called by the machine only, so that replay gives the same. Knows the state; must not know git: a commit is a name.
+"""
+
+from budwood._core import events as e
+from budwood._core.candidates import lane_of, stands_at
+from budwood._core.commands import Command
+from budwood._core.model import Review, TaskPhase
+from budwood._core.state import RunState
+
+
+def asked(state: RunState, event: e.MergeAsked) -> None:
+    """Begin anew: what was held back may be wanted now."""
+    state.landing.asked = event
+    begin_again(state)
+
+
+def begin_again(state: RunState) -> None:
+    """Let what was held back be wanted again."""
+    state.landing.held.clear()
+    forget_joins(state)
+
+
+def forget_joins(state: RunState) -> None:
+    """Forget what was merged and is in no branch: what it was made of is not wanted any more."""
+    state.landing.joins.clear()
+    state.landing.clashes.clear()
+    state.landing.stopped = None
+
+
+def joined(state: RunState, event: e.LanesJoined) -> None:
+    """Note what came of merging; where nothing could be merged, only the conflicts are left."""
+    landing = state.landing
+    landing.joins[event.lines] = event
+    if not event.joints:
+        landing.clashes.update((clash.line, clash) for clash in event.clashes)
+
+
+def errand_added(state: RunState, event: e.ErrandAdded, number: int) -> None:
+    """Note which task does what."""
+    errand = event.task.errand
+    assert errand is not None
+    if errand.kind == "verify":
+        state.landing.verifies[errand.start] = number
+    else:
+        state.landing.resolves[errand.line, state.heads[errand.line]] = number
+
+
+def merged(state: RunState, event: e.LanesMerged) -> None:
+    """Note what is in the run's branch."""
+    landing = state.landing
+    join = next((join for join in landing.joins.values() if join.commit == event.commit), None)
+    landing.clashes.clear()  # those of before are merged with what is new before anybody is asked
+    if join is not None:
+        landing.clashes.update((clash.line, clash) for clash in join.clashes)
+        landing.shadow = join.joints[-1].shadow or event.commit if join.joints else landing.shadow
+    landing.merged.update(event.lines)
+    landing.commit, landing.branch = event.commit, event.branch
+    if event.into:
+        landing.delivered[event.into] = event.commit
+    landing.joins.clear()
+    landing.stopped, landing.moved = None, 0
+    for task_id in event.tasks:
+        task = state.task(task_id)
+        task.review = Review.MERGED
+        state.touched.tasks.add(task.number)
+
+
+def target_moved(state: RunState) -> None:
+    """Merge again."""
+    state.landing.joins.clear()
+    state.landing.moved += 1
+
+
+def held(state: RunState, event: e.LaneHeld) -> None:
+    """Leave a line out from here on."""
+    state.landing.held[event.line] = event
+
+
+def conflicted(state: RunState, event: e.LaneConflicted) -> None:
+    """Wait for somebody."""
+    state.landing.clashes.pop(event.line, None)
+    state.landing.conflicts[event.line] = event
+
+
+def resolved(state: RunState, event: e.LaneResolved, commands: list[Command]) -> None:
+    """Let a line stand where its conflicts are solved."""
+    stands_at(state, event.line, event.commit, commands)
+
+
+def ended(state: RunState) -> None:
+    """Take the wish to merge for done, unless something of it waits for somebody."""
+    landing = state.landing
+    if not (landing.waits_for_somebody or landing.held):
+        landing.asked = None
+
+
+def members(state: RunState) -> dict[str, list[int]]:
+    """List the numbers of the tasks in every line of history, in the order of lanes, then of tasks without one."""
+    found: dict[str, list[int]] = {f"lane {lane.id}": [] for lane in state.lanes}
+    for task in state.tasks:
+        if not task.removed and task.spec.errand is None:
+            found.setdefault(lane_of(task.spec), []).append(task.number)
+    return {line: numbers for line, numbers in found.items() if numbers}
+
+
+def goal_is_met(state: RunState) -> bool:
+    """Say whether everything wanted is done, and nothing that was to be merged is held back."""
+    done = all(task.phase is TaskPhase.DONE for task in state.tasks if not task.removed and task.spec.errand is None)
+    return done and not state.landing.held

@@ -1,0 +1,5 @@
+"""A repository of its own for each test, and nothing left behind."""
+
+from tests.workshop.conftest import site
+
+__all__ = ["site"]

@@ -1,0 +1,107 @@
+"""Seven tasks merged and verified: the same tree at any number of slots, and wherever the driver is killed."""
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.cli.world import wait_for
+from tests.queue.seven import check_landed, make_site, solve_by_hand
+from tests.workshop.site import Site
+
+from budwood._core.events import ErrandAdded
+from budwood.errors import UsageError
+
+pytestmark = [pytest.mark.slow, pytest.mark.crash, pytest.mark.timeout(3600)]
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the tree that an undisturbed run comes to."""
+    site = make_site(tmp_path_factory.mktemp("undisturbed") / "project")
+    site.call("run", "plan.toml", code=5)
+    solve_by_hand(site)
+    site.call("resume", "plan")
+    site.end()
+    return check_landed(site)
+
+
+@pytest.mark.parametrize("slots", ["1", "10"])
+def test_slots_make_no_difference(tmp_path: Path, expected: str, slots: str) -> None:
+    site = make_site(tmp_path / "project")
+    before = site.belongings()
+    site.call("run", "plan.toml", "--slots", slots, code=5)
+    solve_by_hand(site)
+    site.call("resume", "plan")
+    assert check_landed(site) == expected
+    assert _theirs(site) == _without_trunk(before)
+    site.end()
+
+
+def _theirs(site: Site) -> dict[str, str]:
+    return _without_trunk(site.belongings())
+
+
+def _without_trunk(belongings: dict[str, str]) -> dict[str, str]:
+    return {name: what for name, what in belongings.items() if name != "refs/heads/trunk"}
+
+
+def _drive(site: Site, module: str, *words: str, at: int) -> "subprocess.CompletedProcess[str]":
+    environment = {**site.env, "PYTHONPATH": str(REPOSITORY)}
+    command = [sys.executable, "-m", module, str(at), *words]
+    return subprocess.run(
+        command, cwd=site.root, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("module", ["tests.queue.victim", "tests.workshop.victim"])
+def test_killed_anywhere_it_comes_to_the_same_tree(
+    tmp_path: Path, expected: str, module: str, *, torture: bool
+) -> None:
+    whole = make_site(tmp_path / "whole" / "project")
+    said = _drive(whole, module, "run", "plan.toml", at=-1)
+    assert said.returncode == 5, said.stderr
+    points, died = int(said.stderr.splitlines()[-1]), 0
+    first = 0 if module == "tests.queue.victim" else points // 2  # what comes before is killed elsewhere
+    for at in range(first, points, 1 if torture else max(1, (points - first) // 3)):
+        site = make_site(tmp_path / str(at) / "project")
+        died += _drive(site, module, "run", "plan.toml", at=at).returncode == -9
+        site.call("resume", "plan", code=5)
+        solve_by_hand(site)
+        died += _drive(site, module, "resume", "plan", at=at % 20).returncode == -9
+        site.call("resume", "plan")
+        assert check_landed(site) == expected
+        site.end()
+    assert died >= 3, "nothing was killed, so nothing was tested"
+    print(f"\nmerge queue: driver killed {died} times at {points} points of {module}: the same tree")
+
+
+def test_killed_at_random_moments_it_comes_to_the_same_tree(tmp_path: Path, expected: str, *, torture: bool) -> None:
+    chance, kills = random.Random(20261118), 0
+    for number in range(20 if torture else 1):
+        site = make_site(tmp_path / str(number) / "project")
+        driver = site.start("run", "plan.toml")
+        for _ in range(3):
+            wait_for(lambda site=site: _is_landing(site), what="the merge queue")  # type: ignore[misc]
+            time.sleep(chance.uniform(0.0, 0.8))
+            driver.kill()
+            driver.communicate()
+            kills += driver.returncode == -9
+            driver = site.start("resume", "plan")
+        assert site.finish(driver).code == 5
+        solve_by_hand(site)
+        site.call("resume", "plan")
+        assert check_landed(site) == expected
+        site.end()
+    assert kills, "nothing was killed, so nothing was tested"
+    print(f"\nmerge queue: driver killed at {kills} random moments of merge, verify and publish: the same tree")
+
+
+def _is_landing(site: Site) -> bool:
+    try:
+        return any(isinstance(event, ErrandAdded) for event in site.events())
+    except (UsageError, StopIteration):  # the store, or the run in it, is being made
+        return False

@@ -1,0 +1,231 @@
+"""Finished lanes become one verified branch, and what does not fit costs its own lane only."""
+
+from pathlib import Path
+
+import pytest
+from tests.queue.plans import conflict_of, doing, events, lane, lanes, published, shell, solve
+from tests.workshop.site import Site, do, steps, task
+
+from budwood._core.events import LaneHeld, LanesJoined, LanesMerged, TaskReviewed
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+def test_finished_lanes_are_verified_together_and_published(site: Site) -> None:
+    site.agents(lane("x", a__txt="a\n"), lane("y", b__txt="b\n"), verify="test -e a.txt && test -e b.txt")
+    before, main = site.belongings(), site.git("rev-parse", "main")
+    said = site.call("run", "plan.toml")
+    assert "merged    lane x, lane y into budwood/plan" in said.err
+    [merged] = events(site, LanesMerged)
+    assert (merged.branch, merged.into, merged.tasks) == ("budwood/plan", "", ("make-x", "make-y"))
+    assert published(site, "a.txt") == "a"
+    assert lanes(site) == {"x": "merged", "y": "merged"}
+    assert [task.review for task in site.state("plan").tasks if task.spec.errand is None] == ["merged", "merged"]
+    assert not events(site, TaskReviewed)
+    assert site.git("rev-parse", "main") == main
+    assert site.belongings() == before
+
+
+def test_without_verify_a_person_asks(site: Site) -> None:
+    site.agents(lane("x", a__txt="a\n"), lane("y", b__txt="b\n"))
+    assert "budwood merge plan" in site.call("run", "plan.toml").err
+    assert not events(site, LanesMerged)
+    assert "merged    lane x, lane y" in site.call("merge", "plan").err
+    assert published(site, "b.txt") == "b"
+    assert site.call("merge", "plan").code == 0  # nothing is left to do
+
+
+def test_verify_names_the_lane_that_broke_it_and_publishes_the_others(site: Site) -> None:
+    made = [lane(f"l{n}", **{f"f{n}__txt": "BAD\n" if n == 3 else "good\n"}) for n in range(5)]
+    site.agents(*made, verify="! grep -rq BAD f*.txt")
+    said = site.call("run", "plan.toml", code=1)
+    [held] = events(site, LaneHeld)
+    assert held.line == "lane l3"
+    assert "held      lane l3: verify passes without it and fails with it" in said.err
+    [merged] = events(site, LanesMerged)
+    assert [line for line, _ in merged.lines] == ["lane l0", "lane l1", "lane l2", "lane l4"]
+    assert "f3.txt" not in site.git("ls-tree", "--name-only", "budwood/plan").split()
+
+
+def test_a_base_that_does_not_pass_is_no_lanes_fault(site: Site) -> None:
+    site.agents(lane("x", a__txt="a\n"), verify="false")
+    assert "before any of these lines is merged" in site.call("run", "plan.toml", code=1).err
+    assert not events(site, LanesMerged)
+    assert "budwood/plan" not in site.git("branch", "--list", "--all")
+
+
+def test_a_flaky_verify_is_run_once_more_and_said_so(site: Site) -> None:
+    flag = site.root.parent / "flag"
+    site.agents(lane("x", a__txt="a\n"), verify=f"test -e '{flag}' || {{ touch '{flag}'; false; }}", backoff="10ms")
+    assert "flaky     verify-1 failed and then passed" in site.call("run", "plan.toml").err
+    assert events(site, LanesMerged)
+
+
+@pytest.mark.parametrize("verify", ["echo junk > a.txt; echo new > left.txt", "git commit -qam meddled; true"])
+def test_a_verify_that_changes_files_changes_nothing_of_what_is_published(site: Site, verify: str) -> None:
+    site.agents(lane("x", a__txt="a\n"), verify=verify)
+    site.call("run", "plan.toml")
+    assert published(site, "a.txt") == "a"
+    assert "left.txt" not in site.git("ls-tree", "--name-only", "budwood/plan").split()
+
+
+def test_a_verify_that_hangs_is_ended_and_the_lane_is_held(site: Site) -> None:
+    site.agents(lane("x", a__txt="a\n"), verify="test ! -e a.txt || sleep 600", verify_timeout="1s", backoff="10ms")
+    site.call("run", "plan.toml", code=1)
+    [held] = events(site, LaneHeld)
+    assert "verify passes without it" in held.reason
+
+
+def test_a_conflict_costs_its_lane_and_is_solved_by_a_commit(site: Site) -> None:
+    made = (lane("x", README__md="by x\n"), lane("y", README__md="by y\n"), lane("z", z__txt="z\n"))
+    site.agents(*made, verify="! grep -q broken README.md")
+    before = site.belongings()
+    said = site.call("run", "plan.toml", code=5)
+    conflict = conflict_of(site, "lane y")
+    assert (conflict.branch, conflict.files) == ("lane-y", ("README.md",))
+    assert f"solve it in {conflict.path}" in said.err
+    assert site.call("open", "plan", "y").out.strip() == conflict.path
+    assert (published(site, "README.md"), published(site, "z.txt")) == ("by x", "z")
+    assert "UU README.md" in site.git("status", "--short", cwd=conflict_path(site)).splitlines()
+
+    assert "conflicts are not solved yet" in site.call("resume", "plan", code=5).err
+    solve(site, conflict.path, "README.md", "<<<<<<< HEAD\nby y\n=======\nby x\n>>>>>>> everything-else\n")
+    assert "marks of the conflict were committed: README.md" in site.call("resume", "plan", code=5).err
+    solve(site, conflict.path, "README.md", "by x and y\n")
+    assert "merged    lane x, lane z, lane y" in site.call("resume", "plan").err
+    assert published(site, "README.md") == "by x and y"
+    assert site.belongings() == before
+
+
+def conflict_path(site: Site) -> Path:
+    """Where the conflict of lane y is to be solved."""
+    return Path(conflict_of(site, "lane y").path)
+
+
+def test_a_conflict_that_is_solved_wrongly_is_held_by_verify(site: Site) -> None:
+    site.agents(lane("x", README__md="by x\n"), lane("y", README__md="by y\n"), verify="! grep -q broken README.md")
+    site.call("run", "plan.toml", code=5)
+    solve(site, conflict_of(site, "lane y").path, "README.md", "broken\n")
+    assert "held      lane y" in site.call("resume", "plan", code=1).err
+    assert published(site, "README.md") == "by x"
+
+
+def test_a_conflict_solved_in_the_wrong_directory_is_not_taken_for_solved(site: Site) -> None:
+    site.agents(lane("x", README__md="by x\n"), lane("y", README__md="by y\n"), review="auto")
+    site.call("run", "plan.toml", code=5)
+    site.git("merge", "--abort", cwd=conflict_path(site))
+    assert "nothing was committed there yet" in site.call("resume", "plan", code=5).err
+    site.git("checkout", "-q", "--orphan", "other", cwd=conflict_path(site))
+    site.git("commit", "-qm", "another history", cwd=conflict_path(site))
+    assert "does not hold" in site.call("resume", "plan", code=5).err
+
+
+def test_a_directory_of_a_conflict_that_is_gone_is_laid_out_again(site: Site) -> None:
+    site.agents(lane("x", README__md="by x\n"), lane("y", README__md="by y\n"), review="auto")
+    site.call("run", "plan.toml", code=5)
+    first = conflict_of(site, "lane y").path
+    shell(site, f"rm -rf '{first}'")
+    site.call("resume", "plan", code=5)
+    again = conflict_of(site, "lane y")
+    solve(site, again.path, "README.md", "both\n")
+    site.call("resume", "plan")
+    assert published(site, "README.md") == "both"
+
+
+def test_an_agent_solves_a_conflict_and_is_verified_like_any_work(site: Site) -> None:
+    (site.root / "solve.py").write_text(
+        "import os, re\n"
+        "prompt = open(os.environ['BUDWOOD_PROMPT_FILE']).read()\n"
+        "assert '- README.md' in prompt and 'CONFLICT (content)' in prompt, prompt\n"
+        "text = open('README.md').read()\n"
+        "ours, theirs = re.search(r'<{7}.*?\\n(.*?)={7}\\n(.*?)>{7}.*?\\n', text, re.S).groups()\n"
+        "open('README.md', 'w').write(theirs + ours)\n"
+    )
+    made = (lane("x", README__md="by x\n"), lane("y", README__md="by y\n"))
+    agent = f'[agents.solver]\nagent = "command"\ncommand = ["python3", "{site.root}/solve.py"]\n'
+    (site.root / "budwood.toml").write_text(agent)
+    site.agents(*made, verify="grep -q 'by x' README.md", resolve=["solver"])
+    site.call("run", "plan.toml")
+    assert published(site, "README.md") == "by x\nby y"
+    assert {"lane-x", "lane-y"} <= set(site.git("for-each-ref", "--format=%(refname:short)", "refs/heads").split())
+
+
+def test_an_agent_that_leaves_marks_does_not_solve_it(site: Site) -> None:
+    made = (lane("x", README__md="by x\n"), lane("y", README__md="by y\n"))
+    agent = '[agents.idle]\nagent = "command"\ncommand = ["sh", "-c", "echo more >> README.md"]\n'
+    (site.root / "budwood.toml").write_text(agent)
+    site.agents(*made, resolve=["idle"], review="auto", backoff="10ms")
+    site.call("run", "plan.toml", code=5)
+    error = site.end_of("resolve-y", 2).error
+    assert error is not None
+    assert (error.type, error.message) == ("marks", "marks of a conflict are left in README.md")
+    assert conflict_of(site, "lane y").files == ("README.md",)
+
+
+def test_what_git_remembers_of_a_conflict_is_used(site: Site) -> None:
+    site.git("config", "rerere.enabled", "true")
+    base = site.git("rev-parse", "main")
+    for name in "xy":
+        index = {"GIT_INDEX_FILE": str(site.root.parent / "index")}
+        site.env.update(index)
+        site.git("read-tree", base)
+        blob = shell(site, f"echo by {name} | git hash-object -w --stdin")
+        site.git("update-index", "--cacheinfo", f"100644,{blob},README.md")
+        tree = site.git("write-tree")
+        site.git("branch", f"try-{name}", site.git("commit-tree", "-p", base, "-m", name, tree))
+        del site.env["GIT_INDEX_FILE"]
+    elsewhere = site.root.parent / "elsewhere"
+    site.git("worktree", "add", "-q", str(elsewhere), "try-y")
+    shell(site, f"cd '{elsewhere}' && git merge -q try-x; true")
+    solve(site, elsewhere, "README.md", "as remembered\n")
+    site.agents(lane("x", README__md="by x\n"), lane("y", README__md="by y\n"), review="auto")
+    site.call("run", "plan.toml")
+    assert published(site, "README.md") == "as remembered"
+
+
+def test_lanes_that_took_from_each_other_are_one(site: Site) -> None:
+    def make(name: str, line: str, *after: str) -> str:
+        return task(name, steps(do("write", path=f"{name}.txt", text=name)), lane=line, after=list(after))
+
+    heads = '[[lane]]\nid = "x"\n[[lane]]\nid = "y"\n[[lane]]\nid = "w"\n'
+    tasks = (make("x1", "x"), make("y1", "y", "x1"), make("x2", "x", "y1"), make("w1", "w"))
+    site.agents(heads, *tasks, review="auto")
+    site.call("run", "plan.toml")
+    [join] = events(site, LanesJoined)
+    assert [joint.lines for joint in join.joints] == [("lane x", "lane y"), ("lane w",)]
+
+
+def test_a_lane_that_is_not_finished_is_held_and_merged_in_part_when_asked(site: Site) -> None:
+    first = task("x1", steps(do("write", path="x1.txt", text="x")), lane="x")
+    second = task("x2", steps(do("fail")), lane="x", after=["x1"])
+    on_it = task("y1", steps(do("write", path="y1.txt", text="y")), lane="y", after=["x1"])
+    site.agents('[[lane]]\nid = "x"\n[[lane]]\nid = "y"\n', first, second, on_it, lane("z", z__txt="z"), verify="true")
+    site.call("run", "plan.toml", code=1)
+    assert [line for merged in events(site, LanesMerged) for line, _ in merged.lines] == ["lane z"]
+    site.call("merge", "plan", "--partial", code=1)
+    assert [line for line, _ in events(site, LanesMerged)[-1].lines] == ["lane x", "lane y"]
+    assert set(site.git("ls-tree", "--name-only", "budwood/plan").split()) >= {"x1.txt", "y1.txt", "z.txt"}
+
+
+def test_empty_lanes_and_lanes_that_undo_each_other_are_merged(site: Site) -> None:
+    undoing = task("undo", steps(do("write", path="README.md", text="a project\n")), lane="u", after=["make-x"])
+    site.agents(
+        lane("x", README__md="by x\n"),
+        '[[lane]]\nid = "u"\n' + undoing,
+        doing("e", "true", allow_unchanged=True),
+        verify="true",
+    )
+    site.call("run", "plan.toml")
+    assert published(site, "README.md") == "a project"
+    assert (lanes(site)["x"], lanes(site)["u"]) == ("merged", "merged")
+
+
+def test_squashed_lanes_have_one_commit_each_and_regular_ones_keep_what_agents_committed(site: Site) -> None:
+    command = "echo 1 > c.txt && git add -A && git commit -qm 'by the agent' && echo 2 > c.txt"
+    site.agents(doing("x", command), lane("y", y__txt="y\n"), verify="true", merge="squash")
+    site.call("run", "plan.toml")
+    assert site.git("rev-list", "--count", "main..budwood/plan") == "2"
+    site.agents(doing("x", command), lane("y", y__txt="y\n"), verify="true", merge="regular")
+    site.call("run", "plan.toml", "--again")
+    assert "by the agent" in site.git("log", "--format=%s", "main..budwood/plan-2").splitlines()
+    assert published(site, "c.txt", "plan-2") == "2"
