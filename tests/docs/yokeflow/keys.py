@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
-from subprocess import CalledProcessError
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from tests.docs.yokeflow.ground import EXAMPLE, RUN, Ground, tries, writing
 from tests.support.yokeflow import EPICS, TASKS
+from tests.workshop.site import Site
 
+from budwood._core.events import LaneConflicted
 from budwood.errors import PlanError
 from budwood.formats.pg_dump import read_dump
 from budwood.plans import Plan, parse_plan, read_plan
@@ -174,6 +176,7 @@ def of_warnings(ground: Ground) -> None:
         in ground.call("plan", "check", "plan.json").out
     )
     ground.write("tasks.json", [{"id": number, "epic_id": 1, "action": "x"} for number in range(51)])
+    assert msgspec.json.decode(ground.shared.night.call("plan", "conflicts", RUN, "--json").out)["conflicts"] == []
     assert "lane '1' has 51 tasks" in ground.call("plan", "check", "tasks.json").out
 
 
@@ -191,35 +194,48 @@ def of_merging(ground: Ground) -> None:
     assert parse_plan(b'[run]\nmerge = "regular"\n[[task]]\nid = 1\nrun = "x"', path="p").run == {"merge": "regular"}
 
 
-def _commit(site: Any) -> None:
+def _commit(site: Site) -> None:
     (site.root / "mine.txt").write_text("mine\n")
     site.git("add", "mine.txt")
     site.git("commit", "-qm", "mine", "--no-verify")
 
 
-@tries("`WorktreeConflictError`", "resolve by hand, commit, run again")
+@tries("`WorktreeConflictError`", "resolve by hand, commit, run again", "merging into main")
 def of_conflicts(ground: Ground) -> None:
-    site = ground.epics(writing(1, 42, "a.txt"), writing(2, 43, "a.txt"), names={42: "a", 43: "b"})
+    files = [writing(1, 42, "a.txt"), writing(2, 43, "a.txt"), writing(3, 44, "c.txt")]
+    site = ground.epics(*files, names={42: "a", 43: "b", 44: "c"})
     site.call("run", "night.json")
+    main = site.git("rev-parse", "main")
+    assert "conflict  lane 43: a.txt" in site.call("merge", RUN, code=5).err
+    assert [lane["state"] for lane in _lanes(site)] == ["merged", "conflict", "merged"]
+    [conflict] = [event for event in site.events(RUN) if isinstance(event, LaneConflicted)]
+    assert "a.txt" in str(conflict)
+    place = Path(site.call("open", RUN, "43").out.strip())
+    (place / "a.txt").write_text("by both\n")
+    site.git("commit", "-qam", "resolved", cwd=place)
+    site.call("resume", RUN)
+    assert [lane["state"] for lane in _lanes(site)] == ["merged"] * 3
+    assert site.git("show", f"budwood/{RUN}:a.txt") == "by both"
+    assert site.git("rev-parse", "main") == main
     site.git("stash", "-q")
-    site.call("merge", RUN, "42")
-    before = site.git("rev-parse", "main")
-    said = site.call("merge", RUN, "43", code=5)
-    assert "cannot be merged into main, which changed the same places; nothing was changed: a.txt" in said.err
-    assert site.git("rev-parse", "main") == before
-    _, _, commit = said.err.strip().rpartition("git merge ")
-    with pytest.raises(CalledProcessError):
-        site.git("merge", "-q", commit)
-    (site.root / "a.txt").write_text("by both\n")
-    site.git("commit", "-qam", "resolved", "--no-verify")
-    assert "is merged into main already" in site.call("merge", RUN, "43").err
-    assert site.state(RUN).task(2).review == "merged"
+    site.call("merge", RUN, "--into", "main")
+    assert (site.root / "a.txt").read_text() == "by both\n"
+
+
+def _lanes(site: Site) -> list[Any]:
+    found: list[Any] = msgspec.json.decode(site.call("lanes", RUN, "--json").out)["lanes"]
+    return found
 
 
 @tries("completed worktrees are merged without being asked")
-def of_what_waits(ground: Ground) -> None:
-    night = ground.shared.night
-    assert night.git("ls-tree", "--name-only", "main", "made") == ""
+def of_what_is_merged(ground: Ground) -> None:
+    site = ground.epics(
+        writing(1, 42, "a.txt"), writing(2, 43, "b.txt"), names={42: "a", 43: "b"}, verify="test -e a.txt -a -e b.txt"
+    )
+    site.call("run", "night.json")
+    assert site.git("ls-tree", "--name-only", f"budwood/{RUN}", "a.txt", "b.txt").split() == ["a.txt", "b.txt"]
+    assert site.git("ls-tree", "--name-only", "main", "a.txt") == ""
+    night = ground.shared.night  # without verify: merged when asked
     assert "waiting" in night.call("lanes", RUN).out
 
 

@@ -1,4 +1,4 @@
-"""`budwood plan`: look at a plan file before it runs, or at how a run's lanes go together; make one of others' tables."""
+"""`budwood plan`: look at a plan before it runs, or at how a run's lanes go together; make one of others' tables."""
 
 from pathlib import Path
 
