@@ -17,7 +17,7 @@ def count(store: SqliteStore, lease: Lease, commit: Commit) -> None:
     append(store, lease, commit)
 
 
-SqliteStore.append = count  # type: ignore[method-assign,assignment]
+SqliteStore.append = count  # type: ignore[method-assign,assignment]  # to count is what this is for
 try:
     main()
 finally:

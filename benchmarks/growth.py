@@ -29,8 +29,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import growth_plans  # noqa: E402
-from benchmarks.growth_stores import PostgresStores, SqliteStores, Stores  # noqa: E402
+from benchmarks import growth_plans  # noqa: E402  # found only now
+from benchmarks.growth_stores import PostgresStores, SqliteStores, Stores  # noqa: E402  # found only now
 
 BIN = Path(sys.executable).parent
 SLOTS = 2

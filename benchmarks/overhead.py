@@ -27,7 +27,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.growth_stores import Place, PostgresStores, SqliteStores, Stores  # noqa: E402
+from benchmarks.growth_stores import Place, PostgresStores, SqliteStores, Stores  # noqa: E402  # found only now
 
 BIN = Path(sys.executable).parent
 

@@ -111,6 +111,7 @@ def _ours(found: Timings, repository: Repository, folder: Path, *, files: int, a
     base = repository.resolve("HEAD")
     for number, name in enumerate(("cold", "warm", "warm")):
         holder, ref = f"bench/{number}", f"refs/budwood/bench/{number}"
+        # mypy has no type for a lambda with defaults, here and below.
         timed(found, name, lambda holder=holder: pool.hand_out(holder, base))  # type: ignore[misc]
         if name == "warm":
             timed(found, "after", _wait_for_removal)

@@ -158,6 +158,8 @@ def test_a_batch_is_a_number(given: dict[str, Any]) -> None:
 def test_a_graph_can_be_drawn_before_anything_runs() -> None:
     tasks = [budwood.command("true", id="a"), budwood.command("true", id="b", after=["a"])]
     assert budwood.Graph(tasks).batches == [["a"], ["b"]]
+    in_lanes = budwood.Graph([budwood.command("true", id=name, lane=name) for name in "xy"])
+    assert in_lanes.to_ascii(lane="y") == "Batch 1\n  y [y]\n"
     with pytest.raises(budwood.PlanError, match="comes after itself"):
         budwood.Graph([budwood.command("true", id="a", after=["a"])])
 

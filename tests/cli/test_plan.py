@@ -162,3 +162,46 @@ def test_check_refuses_what_run_refuses(tmp_path: Path, text: str, said: str) ->
     ran = call("plan", "check", write(tmp_path, text), cwd=tmp_path)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
+
+
+DUMP = """
+COPY public.epics (id, name) FROM stdin;
+1\tBackend
+2\tAPI: User & Admin
+\\.
+COPY public.tasks (id, epic_id, description, action, priority, done, depends_on, dependency_type) FROM stdin;
+1\t1\tSchema\tCreate it.\t10\tt\t{}\thard
+2\t2\tEndpoints\tCreate them.\t20\tf\t{1}\thard
+\\.
+COPY public.worktrees (epic_id, branch_name, worktree_path, status, merge_commit) FROM stdin;
+1\tepic-1-backend\t.worktrees/epic-1-backend\tmerged\t0123abcd
+\\.
+"""
+
+
+def test_a_dump_becomes_a_plan_that_can_be_shown(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text(DUMP)
+    ran = call("plan", "import", "dump.sql", "-o", "plan.json", cwd=tmp_path)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == golden("""
+    note: 1 done and left out: 1
+    note: branch epic-1-backend is merged there: 0123abcd
+    plan.json: 1 task in 1 lane
+    """)
+    shown = call("plan", "show", "plan.json", "--ascii", cwd=tmp_path)
+    assert (shown.out, shown.err) == ("Batch 1\n  2 [2]\n", "note: 1 done and left out: 1\n")
+    written = (tmp_path / "plan.json").read_bytes()
+    assert call("plan", "import", "dump.sql", cwd=tmp_path).raw == written
+    again = call("plan", "import", "dump.sql", "-o", "plan.json", cwd=tmp_path)
+    assert (again.code, (tmp_path / "plan.json").read_bytes()) == (2, written)
+    assert "plan.json is there already" in again.err
+
+
+def test_a_dump_that_is_broken_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text(DUMP.replace("\\.\nCOPY public.tasks", "COPY public.tasks"))
+    ran = call("plan", "import", "dump.sql", "-o", "plan.json", cwd=tmp_path)
+    assert ran.code == 2
+    assert ran.err.startswith("error: dump.sql:5: a row of epics has 1 values for 2 columns\n\nhint: ")
+    assert not (tmp_path / "plan.json").exists()
+    assert call("plan", "import", cwd=tmp_path).code == 2
+    assert "there is no project 'x'" in call("plan", "import", SEED, "--project", "x", cwd=tmp_path).err

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from budwood.formats.aliases import YOKEFLOW_EPIC, YOKEFLOW_TASK, YOKEFLOW_TOP
+from budwood.formats.aliases import YOKEFLOW_DEPENDENCY, YOKEFLOW_EPIC, YOKEFLOW_TASK, YOKEFLOW_TOP
 from budwood.plans import LANE_KEYS, TASK_KEYS, PlanKey, parse_plan
 from budwood.settings import KEYS, Key, Scope
 
@@ -69,7 +69,7 @@ def test_no_heading_names_a_key_that_is_none() -> None:
 
 def test_the_page_of_the_plan_file_names_every_key_of_run_and_every_alias() -> None:
     run = [key.name for key in KEYS.values() if key.scope is not Scope.MACHINE]
-    theirs = [row.theirs for row in (*YOKEFLOW_TASK, *YOKEFLOW_EPIC, *YOKEFLOW_TOP)]
+    theirs = [row.theirs for row in (*YOKEFLOW_TASK, *YOKEFLOW_EPIC, *YOKEFLOW_DEPENDENCY, *YOKEFLOW_TOP)]
     assert [name for name in (*run, *theirs) if f"`{name}`" not in PLAN_FILE] == []
 
 

@@ -22,6 +22,7 @@ SAMPLES: dict[str, object] = {
     "dependency_type": "soft",
     "priority": 10,
     "name": "n",
+    "done": False,
 }
 MEANT: dict[str, object] = {
     "id": 1,
@@ -30,7 +31,7 @@ MEANT: dict[str, object] = {
     "prompt": "do it",
     "after": (2,),
     "prefer_after": (2,),
-    "priority": 10,
+    "priority": -10,
     "name": "n",
 }
 
@@ -90,6 +91,38 @@ def test_soft_dependencies_are_wishes() -> None:
     assert (task.after, task.prefer_after) == ((), (1,))
 
 
+def test_what_is_done_is_left_out_and_nobody_waits_for_it() -> None:
+    epics = [{"id": 1}, {"id": 2, "depends_on": [1]}, {"id": 3, "depends_on": [2]}]
+    tasks = [
+        {"id": 1, "epic_id": 1, "done": True},
+        {"id": 2, "epic_id": 2, "depends_on": [1]},
+        {"id": 3, "epic_id": 3, "depends_on": [1, 2], "done": False},
+        {"id": 4, "epic_id": 3, "depends_on": [1, 3], "dependency_type": "soft"},
+    ]
+    plan = read({"tasks": tasks, "epics": epics})
+    assert [(task.id, task.after, task.prefer_after) for task in plan.tasks] == [
+        (2, (), ()),
+        (3, (2,), ()),
+        (4, (), (3,)),
+    ]
+    assert plan.lanes == (LaneSpec(id=2), LaneSpec(id=3, after=(2,)))
+    assert plan.left_out == ("1 done and left out: 1",)
+    build(plan.tasks, plan.lanes)
+    many = [{"id": number, "done": number < 12} for number in range(13)]
+    assert read(many).left_out == ("12 done and left out: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more",)
+
+
+def test_a_table_of_dependencies_adds_to_what_tasks_say() -> None:
+    edges = [{"task_id": 3, "depends_on": 1}, {"task_id": 3, "depends_on": 2, "dependency_type": "soft"}]
+    task = read({"tasks": [{"id": 1}, {"id": 2}, {"id": 3, "depends_on": [0]}, {"id": 0}], "task_dependencies": edges})
+    assert (task.tasks[2].after, task.tasks[2].prefer_after) == ((0, 1), (2,))
+
+
+def test_the_lower_priority_comes_first_as_it_does_there() -> None:
+    plan = read([{"id": 1, "priority": 20}, {"id": 2, "priority": 10}, {"id": 3}])
+    assert [task.priority for task in plan.tasks] == [-20, -10, 0]
+
+
 def test_null_is_not_said() -> None:
     given = {"id": 1, "epic_id": None, "action": None, "depends_on": None, "dependency_type": None, "priority": None}
     assert read([given]).tasks == (TaskSpec(id=1),)
@@ -116,6 +149,18 @@ def test_null_is_not_said() -> None:
         ),
         ({"tasks": [{"id": 1}], "epic": []}, "unknown key 'epic' in tasks.json", "did you mean 'epics'?"),
         ([{"id": 1, "priority": "high"}], None, None),
+        ([{"id": 1, "done": "yes"}], "done in task '1' of tasks.json is 'yes'; it takes true or false", None),
+        ([{"id": 1, "done": True}], "every task of tasks.json is done", '"done": false lets one be done again'),
+        (
+            {"tasks": [{"id": 1}], "task_dependencies": [{"task_id": 9, "depends_on": 1}]},
+            "task_dependencies number 1 of tasks.json is about task '9', but no task is called that",
+            None,
+        ),
+        (
+            {"tasks": [{"id": 1}], "task_dependencies": [{"task": 1}]},
+            "unknown key 'task' in task_dependencies number 1 of tasks.json",
+            "did you mean 'task_id'?",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(raw: object, message: str | None, hint: str | None) -> None:

@@ -13,8 +13,10 @@ Knows `errors` only; must not know any agent, store or executor.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from datetime import tzinfo
 from enum import StrEnum
+from functools import reduce
 from pathlib import Path
 from typing import ClassVar
 
@@ -44,6 +46,11 @@ class Tokens(Struct, frozen=True, kw_only=True):
 
 
 NO_TOKENS = Tokens()
+
+
+def sum_tokens(amounts: Iterable[Tokens]) -> Tokens:
+    """Add amounts up."""
+    return reduce(Tokens.plus, amounts, NO_TOKENS)
 
 
 class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -8,7 +8,7 @@ Its own retries are off, because it repeats a refused key for minutes; its sessi
 Knows this program's options and records; must not know how they are weighed.
 """
 
-from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens
+from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens, sum_tokens
 from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
@@ -125,10 +125,7 @@ def _rejected_until(transcript: Transcript) -> int | None:
 def _tokens(result: dict[str, object], by_model: dict[str, Tokens]) -> Tokens | None:
     """Add up all models, the small ones that it uses for itself included; else take what the last one used."""
     if by_model:
-        total = Tokens()
-        for tokens in by_model.values():
-            total = total.plus(tokens)
-        return total
+        return sum_tokens(by_model.values())
     usage = part(result, "usage")
     if not usage:
         return None

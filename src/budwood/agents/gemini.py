@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens
+from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens, sum_tokens
 from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
@@ -144,10 +144,7 @@ def _by_model(last: dict[str, object]) -> dict[str, Tokens]:
 
 def _total(last: dict[str, object], by_model: dict[str, Tokens]) -> Tokens | None:
     if by_model:
-        total = Tokens()
-        for tokens in by_model.values():
-            total = total.plus(tokens)
-        return total
+        return sum_tokens(by_model.values())
     stats = part(last, "stats")
     if number_at(stats, "input_tokens") is None:
         return None

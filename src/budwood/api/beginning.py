@@ -21,6 +21,7 @@ from budwood._core.state import RunState
 from budwood.api import given, process
 from budwood.api.driving import Driving
 from budwood.api.given import Place
+from budwood.api.graph import lanes_of
 from budwood.api.hearing import Hearing, OnEvent
 from budwood.api.inside import Inside
 from budwood.api.keys import RunKeys
@@ -211,7 +212,7 @@ def _planned(
         tasks = given.tasks_of(what or (), complete)
         if not tasks:
             raise PlanError("there are no tasks to start", hint="give a plan file, tasks, or strategy=…")
-        plan = Plan(tasks=tasks, lanes=given.lanes_of(lanes, tasks), path="what was given to budwood.start()")
+        plan = Plan(tasks=tasks, lanes=lanes_of(lanes, tasks), path="what was given to budwood.start()")
         return make_planned(plan, project, flags=flags, source=source)
     if what is not None or lanes:
         raise UsageError("a strategy decides about tasks and lanes itself", hint="give either tasks or a strategy")

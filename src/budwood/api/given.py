@@ -6,12 +6,12 @@ Knows the tables of keys and the project. Must not begin anything.
 import os
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
-from budwood._core.model import LaneSpec, RunSettings, TaskSpec
+from budwood._core.model import RunSettings, TaskSpec
 from budwood.api.importable import Importable
 from budwood.api.keys import RunKeys
 from budwood.api.making import MAIN, unknown_key
@@ -120,12 +120,6 @@ def tasks_of(given: object, complete: Callable[[TaskSpec], TaskSpec]) -> tuple[T
             )
         tasks[str(task.id)] = complete(task)
     return tuple(tasks.values())
-
-
-def lanes_of(given: Sequence[LaneSpec], tasks: Iterable[TaskSpec]) -> tuple[LaneSpec, ...]:
-    """Return the lanes; where none is given, those that the tasks name, in their order."""
-    named = {str(task.lane): task.lane for task in tasks if task.lane is not None}
-    return tuple(given) or tuple(LaneSpec(id=lane) for lane in named.values())
 
 
 # --- strategies ---

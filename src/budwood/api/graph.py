@@ -3,7 +3,7 @@
 Knows plans. Must not know stores or drivers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from budwood._core.graph import batches, build, critical_path
 from budwood._core.model import LaneSpec, TaskId, TaskSpec
@@ -18,7 +18,7 @@ class Graph:
     """Tasks and their dependencies; one that cannot be followed raises PlanError when it is made."""
 
     def __init__(self, tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec] = (), *, source: str = "the plan") -> None:
-        self._plan = Plan(tasks=tuple(tasks), lanes=tuple(lanes), path=source)
+        self._plan = Plan(tasks=tuple(tasks), lanes=lanes_of(lanes, tasks), path=source)
         self._graph = build(self._plan.tasks, self._plan.lanes)
 
     @property
@@ -51,3 +51,9 @@ def _refuse_no_number(**given: object) -> None:
     for name, value in given.items():
         if value is not None and type(value) is not int:
             raise UsageError(f"{name} is {value!r}; it takes a whole number")
+
+
+def lanes_of(given: Sequence[LaneSpec], tasks: Iterable[TaskSpec]) -> tuple[LaneSpec, ...]:
+    """Return the lanes; where none is given, those that the tasks name, in their order."""
+    named = {str(task.lane): task.lane for task in tasks if task.lane is not None}
+    return tuple(given) or tuple(LaneSpec(id=lane) for lane in named.values())

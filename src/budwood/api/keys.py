@@ -8,7 +8,23 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypedDict
 
 
-class TaskKeys(TypedDict, total=False):
+class EachTaskKeys(TypedDict, total=False):
+    """What may be said of one task, and for all tasks of a run."""
+
+    agent: str | Sequence[str]
+    model: str
+    check: str
+    allow_unchanged: bool
+    timeout: str | float
+    retries: int
+    env: Mapping[str, str]
+    env_pass: Sequence[str]
+    memory: str | int
+    reserve_usd: float
+    reserve_tokens: int
+
+
+class TaskKeys(EachTaskKeys, total=False):
     """What a task may say of itself, beside what it runs, its id and what it comes after."""
 
     description: str
@@ -19,21 +35,10 @@ class TaskKeys(TypedDict, total=False):
     group: str
     cpus: float
     gpus: int
-    timeout: str | float
-    retries: int
-    env: Mapping[str, str]
-    env_pass: Sequence[str]
-    memory: str | int
-    reserve_usd: float
-    reserve_tokens: int
-    agent: str | Sequence[str]
-    model: str
-    check: str
-    allow_unchanged: bool
     touches: Sequence[str]
 
 
-class RunKeys(TypedDict, total=False):
+class RunKeys(EachTaskKeys, total=False):
     """Every setting of a run; those of tasks are for all tasks that do not say otherwise."""
 
     goal: str
@@ -71,16 +76,5 @@ class RunKeys(TypedDict, total=False):
     keep: bool
     into: str
     merge: Literal["regular", "squash"]
-    agent: str | Sequence[str]
-    model: str
-    check: str
-    allow_unchanged: bool
-    timeout: str | float
-    retries: int
-    env: Mapping[str, str]
-    env_pass: Sequence[str]
-    memory: str | int
-    reserve_usd: float
-    reserve_tokens: int
     machine_slots: int
     pool: str

@@ -5,6 +5,7 @@ Knows costs and columns. Must not read a store.
 
 from collections.abc import Iterator, Sequence
 
+from budwood._core.model import TaskId
 from budwood.cli.tables import Column, table_lines
 from budwood.project.costs import AttemptCost, Cost, Key, add_up, by_agent, by_lane, by_task, grouped
 from budwood.project.expecting import Estimate
@@ -44,8 +45,8 @@ def cost_lines(attempts: Sequence[AttemptCost], *, room: int | None, most: int |
         yield f"~ {number} did not say what {'it' if total.unknown == 1 else 'they'} cost: what was reserved is counted"
 
 
-def _rows(sums: dict[tuple[str, ...], Cost]) -> list[list[object]]:
-    return [[key[0] or "-", *key[1:], *_figures(cost)] for key, cost in sums.items()]
+def _rows(sums: dict[tuple[TaskId, ...], Cost]) -> list[list[object]]:
+    return [["-" if key[0] == "" else key[0], *key[1:], *_figures(cost)] for key, cost in sums.items()]
 
 
 def _figures(cost: Cost) -> list[object]:

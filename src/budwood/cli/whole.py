@@ -1,13 +1,16 @@
-"""Files that are there whole or not at all: written beside and renamed.
+"""Files that are there whole or not at all: written beside and renamed; and the option that names one.
 
 Knows files. Must not know what is in them.
 """
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+import click
 
 from budwood.errors import UsageError
 
@@ -31,3 +34,29 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
         # The draft's name is ours: nobody asked for it.
         named = file if error.filename in (None, str(draft)) else error.filename
         raise UsageError(f"{named} cannot be written: {error.strerror}") from error
+
+
+output_option = click.option(
+    "-o",
+    "--output",
+    "file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="Write there, not to standard output. It must be new.",
+)
+
+
+def is_named(file: Path | None) -> bool:
+    """Say whether a file was named to write to."""
+    return file is not None and str(file) != "-"
+
+
+@contextmanager
+def output(file: Path | None) -> Iterator[BinaryIO]:
+    """Give the file that was named, or standard output, to write to."""
+    if file is not None and is_named(file):
+        with whole_file(file) as out:
+            yield out
+    else:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()

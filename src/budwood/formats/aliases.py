@@ -36,7 +36,8 @@ YOKEFLOW_TASK = (
     Alias("updated_at", None),
     Alias("completed_at", None),
 )
-"""Tasks of YokeFlow. With `dependency_type = "soft"` what `depends_on` names goes into prefer_after."""
+"""Tasks of YokeFlow. With `dependency_type = "soft"` what `depends_on` names goes into prefer_after. There the lower
+priority comes first, here the higher: its sign is turned. What is `done` is left out."""
 
 YOKEFLOW_EPIC = (
     Alias("id", "id"),
@@ -56,9 +57,19 @@ YOKEFLOW_EPIC = (
     Alias("completed_at", None),
 )
 
+YOKEFLOW_DEPENDENCY = (
+    Alias("task_id", "id"),
+    Alias("depends_on", "after"),
+    Alias("dependency_type", "prefer_after"),
+)
+"""Rows of `task_dependencies`: one dependency each, hard or soft, beside what tasks say themselves."""
+
 YOKEFLOW_TOP = (
     Alias("tasks", "task"),
     Alias("epics", "lane"),
+    Alias("task_dependencies", "task"),
+    Alias("parallel_batches", None),
+    Alias("worktrees", None),
     Alias("project", None),
     Alias("project_id", None),
     Alias("project_name", None),

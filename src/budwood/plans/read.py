@@ -43,7 +43,7 @@ def parse_plan(raw: bytes, *, path: str, notation: Notation = "toml", folder: Pa
     left_out: tuple[str, ...] = ()
     match notation:
         case "json":
-            file, form = _from_json(raw.removeprefix(_BOM), path=path)
+            file, form, left_out = _from_json(raw.removeprefix(_BOM), path=path)
         case "markdown":
             from budwood.plans.markdown import read_markdown  # most plans do without what this loads
 
@@ -90,13 +90,13 @@ def _refuse_tasks(file: PlanFile, *, path: str) -> None:
         )
 
 
-def _from_json(raw: bytes, *, path: str) -> tuple[PlanFile, str]:
+def _from_json(raw: bytes, *, path: str) -> tuple[PlanFile, str, tuple[str, ...]]:
     """Decode straight into structs; only what is not our own format, or wrong, is looked at again."""
     try:
         try:
             file = _JSON.decode(raw)
             refuse_twins(raw, path=path)
-            return file, "budwood"
+            return file, "budwood", ()
         except msgspec.ValidationError:
             tables: object = msgspec.json.decode(raw)
             refuse_twins(raw, path=path)
@@ -105,8 +105,9 @@ def _from_json(raw: bytes, *, path: str) -> tuple[PlanFile, str]:
     except RecursionError:
         raise PlanError(f"{path}: nested too deeply") from None
     if yokeflow.is_yokeflow(tables):
-        return _checked(yokeflow.to_tables(tables, path=path), path=path), "yokeflow"
-    return _checked(tables, path=path), "budwood"
+        shaped, left_out = yokeflow.to_tables(tables, path=path)
+        return _checked(shaped, path=path), "yokeflow", left_out
+    return _checked(tables, path=path), "budwood", ()
 
 
 def _checked(tables: object, *, path: str) -> PlanFile:

@@ -59,7 +59,7 @@ class AttemptCost(Struct, frozen=True, kw_only=True):
     cost: Cost
 
 
-Key = Callable[[AttemptCost], tuple[str, ...]]
+Key = Callable[[AttemptCost], tuple[TaskId, ...]]
 """By what attempts are put together."""
 
 
@@ -123,22 +123,22 @@ def add_up(costs: Iterable[Cost]) -> Cost:
     return total
 
 
-def by_task(one: AttemptCost) -> tuple[str, ...]:
+def by_task(one: AttemptCost) -> tuple[TaskId, ...]:
     """Put attempts together that one agent with one model made at one task."""
-    return str(one.task), "" if one.lane is None else str(one.lane), one.agent, one.model
+    return one.task, "" if one.lane is None else one.lane, one.agent, one.model
 
 
-def by_lane(one: AttemptCost) -> tuple[str, ...]:
+def by_lane(one: AttemptCost) -> tuple[TaskId, ...]:
     """Put the attempts of a lane together; a task without one is in none."""
-    return ("" if one.lane is None else str(one.lane),)
+    return ("" if one.lane is None else one.lane,)
 
 
-def by_agent(one: AttemptCost) -> tuple[str, ...]:
+def by_agent(one: AttemptCost) -> tuple[TaskId, ...]:
     """Put the attempts of an agent with one model together."""
     return one.agent, one.model
 
 
-def grouped(attempts: Iterable[AttemptCost], key: Key) -> dict[tuple[str, ...], Cost]:
+def grouped(attempts: Iterable[AttemptCost], key: Key) -> dict[tuple[TaskId, ...], Cost]:
     """Add attempts up by a key, in the order in which their keys came first."""
     known = list(attempts)
     order = {each: number for number, each in enumerate(dict.fromkeys(map(key, known)))}

@@ -31,13 +31,16 @@ class Line:
 
 
 def find_line(desk: Desk, given: str) -> Line:
-    """Find the lane or the task that is meant; refused where it was not accepted, or holds what was rejected."""
-    lanes = {str(lane.id): lane for lane in desk.state.lanes}
+    """Find the lane or the task that is meant; refused where it was not accepted, or holds what was rejected.
+
+    A lane is also found by its branch: where lanes and tasks are numbered alike, that tells them apart.
+    """
+    lanes = {str(lane.id) for lane in desk.state.lanes}
+    branches = {desk.branch_of(f"lane {lane}"): lane for lane in lanes}
     if given in lanes and given in desk.state.by_id:
-        made = desk.state.task(given).made
-        hint = f"{given}.{made.attempt} is the task" if made is not None else "rename one of them in the plan"
-        raise NoSuchId(f"run {desk.row.name} has a lane and a task {given}", hint=hint)
-    line = _lane(desk, given) if given in lanes else _task(desk, given)
+        raise NoSuchId(f"run {desk.row.name} has a lane and a task {given}", hint=_apart(desk, given))
+    lane = given if given in lanes else None if given in desk.state.by_id else branches.get(given)
+    line = _task(desk, given) if lane is None else _lane(desk, lane)
     rejected = [str(task.spec.id) for task in line.tasks if task.review is Review.REJECTED]
     if rejected:
         raise UsageError(
@@ -45,6 +48,14 @@ def find_line(desk: Desk, given: str) -> Line:
             hint=f"budwood revise {desk.row.name} {rejected[0]} TEXT, or budwood approve {desk.row.name} {rejected[0]}",
         )
     return line
+
+
+def _apart(desk: Desk, given: str) -> str:
+    """Say what else the lane and the task of one name are called."""
+    made, branch = desk.state.task(given).made, desk.branch_of(f"lane {given}")
+    told = [f"{branch} is the lane"] if branch else []
+    told += [f"{given}.{made.attempt} is the task"] if made is not None else []
+    return ", ".join(told) or "rename one of them in the plan"
 
 
 def _lane(desk: Desk, lane: str) -> Line:

@@ -84,6 +84,7 @@ def dependency_rows(found: Iterable[Sequence[int]]) -> list[DependencyRow]:
 def request_row(run: str, values: tuple[int, str, str, str, str, str]) -> Request:
     """Read the columns REQUEST."""
     number, kind, key, body, state, answer = values
+    # The table holds kind and state to what they may be.
     return Request(id=number, run=run, kind=kind, key=key, body=body, state=state, answer=answer)  # type: ignore[arg-type]
 
 

@@ -64,7 +64,7 @@ class Strategy(ABC):
         made = super().__new__(cls)
         if cls.__init__ is object.__init__ and (args or kwargs):
             raise TypeError(f"{cls.__name__}() takes no arguments")
-        # A class with a __new__ of its own may hand on anything.
+        # A class with a __new__ of its own may hand on anything. Reading __init__ of an object is what mypy minds.
         noted = _by_name(made.__init__, args, kwargs) if cls.__new__ is Strategy.__new__ else None  # type: ignore[misc]
         object.__setattr__(made, "_made_with", noted)
         return made

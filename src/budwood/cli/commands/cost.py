@@ -46,7 +46,10 @@ def command(run: str, as_json: bool, where: str | None) -> None:
 def _shape(attempts: list[AttemptCost]) -> Shape:
     shape: Shape = {
         name: [
-            {**{word: name or None for word, name in zip(words, key, strict=True)}, **msgspec.to_builtins(cost)}
+            {
+                **{word: None if name == "" else name for word, name in zip(words, key, strict=True)},
+                **msgspec.to_builtins(cost),
+            }
             for key, cost in grouped(attempts, by).items()
         ]
         for name, words, by in _TABLES

@@ -1,8 +1,6 @@
 """`budwood export`: a run as a table or as a stream, for other programs."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +12,7 @@ from budwood._core.rows import RunRow
 from budwood.cli.arguments import run_argument
 from budwood.cli.looking import looking, note, store_option
 from budwood.cli.moment import Results, events_until, read_moment
-from budwood.cli.whole import whole_file
+from budwood.cli.whole import is_named, output, output_option
 from budwood.errors import UsageError
 from budwood.project.find import find_run
 from budwood.project.words import counted
@@ -25,14 +23,7 @@ from budwood.stores import Store
 @run_argument(required=False)
 @click.option("--csv", "as_csv", is_flag=True, help="A table: one row per attempt.")
 @click.option("--jsonl", is_flag=True, help="Every event as one line of JSON.")
-@click.option(
-    "-o",
-    "--output",
-    "file",
-    type=click.Path(path_type=Path, allow_dash=True),
-    metavar="FILE",
-    help="Write there, not to standard output. It must be new.",
-)
+@output_option
 @store_option
 def command(run: str, as_csv: bool, jsonl: bool, file: Path | None, where: str | None) -> None:
     """Write a run for other programs: a table of its attempts, or its events.
@@ -46,23 +37,13 @@ def command(run: str, as_csv: bool, jsonl: bool, file: Path | None, where: str |
         raise UsageError("export writes --csv or --jsonl", hint=f"budwood export {run} --csv")
     with looking(where) as (_, store):
         row = find_run(store, run)
-        with _output(file) as out:
+        with output(file) as out:
             if as_csv:
                 _write_csv(store, row, out)
             else:
                 _write_events(store, row, out)
-    if file is not None and str(file) != "-":
+    if is_named(file):
         note(f"run {row.name} written to {file}: {counted(row.last_event, 'event')}")
-
-
-@contextmanager
-def _output(file: Path | None) -> Iterator[BinaryIO]:
-    if file is not None and str(file) != "-":
-        with whole_file(file) as out:
-            yield out
-    else:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
 
 
 def _write_csv(store: Store, row: RunRow, out: BinaryIO) -> None:

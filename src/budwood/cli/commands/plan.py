@@ -1,4 +1,4 @@
-"""`budwood plan`: look at a plan file without running it, and at how the lanes of a run go together."""
+"""`budwood plan`: look at a plan before it runs, or at how a run's lanes go together; make one of others' tables."""
 
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from budwood.cli.looking import json_option, looking, note, store_option, write_
 from budwood.cli.shapes import Shape
 from budwood.cli.tables import Column, terminal_width, write_table
 from budwood.cli.text import is_terminal, one_line
+from budwood.cli.whole import is_named, output, output_option
 from budwood.errors import UsageError
 from budwood.plans import Plan, batch_rows, read_plan, to_ascii, to_mermaid
 from budwood.project.desk import sit_down
@@ -32,7 +33,7 @@ _COLUMNS = (
 
 @click.group("plan")
 def command() -> None:
-    """Look at a plan file before it runs.
+    """Look at a plan file before it runs, or make one of another program's tables.
 
     \b
     Example: budwood plan show tonight.toml
@@ -174,3 +175,28 @@ def conflicts(run: str, as_json: bool, where: str | None) -> None:
     with looking(where) as (_, store):
         desk = sit_down(store, find_run(store, run))
         write_matrix(desk, as_json=as_json)
+
+
+@command.command("import")
+@click.argument("files", type=_FILE, nargs=-1, required=True, metavar="FILES...")
+@click.option("--project", metavar="NAME", help="Of several projects in one database, the one to take.")
+@output_option
+def import_(files: tuple[Path, ...], project: str | None, file: Path | None) -> None:
+    """Make a plan of YokeFlow's tables: a dump of its database, or CSV or JSON of them.
+
+    A dump is what pg_dump writes as SQL, with or without --inserts. A table as CSV is a file of its own, called after
+    it: tasks.csv. What is done stays so, and is not run again. Nothing of the other program is changed.
+
+    \b
+    Example: budwood plan import dump.sql -o plan.json
+    """
+    from budwood.plans.importing import import_plan  # seldom needed
+
+    imported = import_plan(files, project=project)
+    with output(file) as out:
+        out.write(imported.raw)
+    for text in imported.notes:
+        note(f"note: {one_line(text)}")
+    if is_named(file):
+        tasks, lanes = counted(len(imported.plan.tasks), "task"), counted(len(imported.plan.lanes), "lane")
+        note(f"{file}: {tasks} in {lanes}")

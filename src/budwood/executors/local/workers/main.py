@@ -184,7 +184,7 @@ def find_function(name: str) -> Callable[..., Any]:
             raise TypeError(f"{name} cannot be called: it is a value of type {_type_name(found)}")
     except BaseException as error:  # a module may raise anything while it is imported
         raise explain(error, kind="import") from None
-    return found  # type: ignore[no-any-return]
+    return found  # type: ignore[no-any-return]  # that it can be called was seen; what it takes nobody knows
 
 
 def finish(value: Any) -> Any:

@@ -1,0 +1,135 @@
+"""What the rows of "Coming from YokeFlow" are tried on, and the list of what tries each.
+
+A trial is registered under the left cell of its row. Knows the page, the program and the Python API.
+"""
+
+import json
+import re
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from tests.docs.pages import ROOT
+from tests.support.program import Ran, call
+from tests.workshop.seven import FILE, RUN, make_site
+from tests.workshop.site import Site, do, steps
+
+import budwood
+
+PAGE = (ROOT / "docs/how-to/coming-from-yokeflow.md").read_text(encoding="utf-8")
+EXAMPLE = str(ROOT / "examples/yokeflow.json")
+_ROW = re.compile(r"^\| (.+?) \| (.+) \|$")
+
+
+def rows() -> dict[str, str]:
+    """Give every row of the page's tables, the head of each left out: left cell and right cell."""
+    found: dict[str, str] = {}
+    for line, below in pairwise([*PAGE.splitlines(), ""]):
+        match = _ROW.match(line)
+        if match is None or below.startswith("|---"):
+            continue
+        assert match[1] not in found, f"two rows begin with {match[1]}"
+        found[match[1]] = match[2]
+    return found
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all trials may look at and none may change: the guide's tasks, done by agents and by commands."""
+
+    night: Site
+    guide: budwood.Run
+    heard: list[dict[str, object]]
+
+
+class Ground:
+    """A directory of the trial's own, and what is shared."""
+
+    def __init__(self, folder: Path, shared: Shared) -> None:
+        self.folder = folder
+        self.shared = shared
+        self._sites: list[Site] = []
+
+    def call(self, *words: str) -> Ran:
+        """Give a command in the directory."""
+        return call(*words, cwd=self.folder)
+
+    def write(self, name: str, what: object) -> Path:
+        """Write a file: text as it is, anything else as JSON."""
+        path = self.folder / name
+        path.write_text(what if isinstance(what, str) else json.dumps(what))
+        return path
+
+    def epics(self, *tasks: dict[str, object], names: dict[int, str], **keys: object) -> Site:
+        """Make a repository with tasks for the script agent, as YokeFlow has them, and run them."""
+        site = Site(self.folder / f"project{len(self._sites)}")
+        shutil.rmtree(site.root / "ignored")
+        self._sites.append(site)
+        given = {"agent": "script", "retries": 0, **keys}
+        (site.root / "budwood.toml").write_text(
+            "[run]\n" + "".join(f"{k} = {json.dumps(v)}\n" for k, v in given.items())
+        )
+        epics = [{"id": number, "name": name} for number, name in names.items()]
+        (site.root / FILE).write_text(json.dumps({"epics": epics, "tasks": tasks}))
+        return site
+
+    def end(self) -> None:
+        """End what was started."""
+        for site in self._sites:
+            site.end()
+            self._sites = []
+
+
+def writing(number: int, epic: int, path: str, **keys: object) -> dict[str, object]:
+    """Make a task whose agent writes one file."""
+    action = steps(do("write", path=path, text=f"by task {number}\n"))
+    return {"id": number, "epic_id": epic, "description": f"task {number}", "action": action, **keys}
+
+
+def make_night(root: Path) -> Site:
+    """Let agents do the seven tasks of the guide."""
+    site = make_site(root)
+    site.call("run", FILE, "--slots", "3")
+    return site
+
+
+def asked(root: Path, question: str) -> list[tuple[object, ...]]:
+    """Ask the store of a project in SQL, as its users do."""
+    with closing(sqlite3.connect(f"file:{root}/.budwood/store.db?mode=ro", uri=True)) as connection:
+        return connection.execute(question).fetchall()
+
+
+Trial = Callable[[Ground], None]
+TRIALS: dict[str, Trial] = {}
+
+
+def tries(*cells: str) -> Callable[[Trial], Trial]:
+    """Register what tries the rows that begin with these cells."""
+
+    def register(trial: Trial) -> Trial:
+        for cell in cells:
+            assert cell not in TRIALS, f"two trials of {cell}"
+            TRIALS[cell] = trial
+        return trial
+
+    return register
+
+
+__all__ = [
+    "EXAMPLE",
+    "FILE",
+    "RUN",
+    "TRIALS",
+    "Ground",
+    "Shared",
+    "Trial",
+    "asked",
+    "make_night",
+    "rows",
+    "tries",
+    "writing",
+]
