@@ -66,7 +66,7 @@ def test_killed_anywhere_it_comes_to_the_same_tree(
     assert said.returncode == 5, said.stderr
     points, died = int(said.stderr.splitlines()[-1]), 0
     first = 0 if module == "tests.queue.victim" else points // 2  # what comes before is killed elsewhere
-    for at in range(first, points, 1 if torture else max(1, (points - first) // 3)):
+    for at in range(first, points, max(1, (points - first) // (20 if torture else 2))):
         site = make_site(tmp_path / str(at) / "project")
         died += _drive(site, module, "run", "plan.toml", at=at).returncode == -9
         site.call("resume", "plan", code=5)
@@ -81,7 +81,7 @@ def test_killed_anywhere_it_comes_to_the_same_tree(
 
 def test_killed_at_random_moments_it_comes_to_the_same_tree(tmp_path: Path, expected: str, *, torture: bool) -> None:
     chance, kills = random.Random(20261118), 0
-    for number in range(20 if torture else 1):
+    for number in range(10 if torture else 1):
         site = make_site(tmp_path / str(number) / "project")
         driver = site.start("run", "plan.toml")
         for _ in range(3):

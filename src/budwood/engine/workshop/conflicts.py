@@ -59,8 +59,9 @@ class Conflicts:
             theirs = wanted.onto
             if (found.path / ".git").is_dir():  # else its branches are the user's
                 theirs = "everything-else"  # what git writes beside its marks
-                for name, value in zip(("user.name", "user.email"), self._repository.identity().values(), strict=False):
-                    git.run("config", name, value)  # the person who commits here is the user
+                person = self._repository.identity()  # who commits here is the user
+                git.run("config", "user.name", person["GIT_COMMITTER_NAME"])
+                git.run("config", "user.email", person["GIT_COMMITTER_EMAIL"])
                 git.run("checkout", "--quiet", "-B", wanted.branch)
                 git.run("branch", "--quiet", "--force", theirs, wanted.onto)
             settings = ("-c", "rerere.enabled=true", "-c", "rerere.autoupdate=true", "-c", "merge.conflictStyle=merge")
