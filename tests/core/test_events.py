@@ -62,6 +62,11 @@ EVENTS: list[e.Event] = [
     e.TasksRetried(tasks=("b", 4)),
     e.TaskReviewed(task="b", attempt=2, decision="rejected", text="too much"),
     e.TaskRevised(task=4, attempt=1, text="smaller, please"),
+    e.TaskCreated(task=SPEC, parent="a"),
+    e.TaskUpdated(task=TaskSpec(id="c", run="c", priority=3)),
+    e.QuestionAsked(task="a", attempt=1, question=2, text="which one?"),
+    e.QuestionAnswered(task="a", attempt=1, question=2, text="the blue one"),
+    e.ProgressReported(task="a", attempt=1, text="half of it", percent=50.0),
     e.RunPaused(kind="budget", reason="spent"),
     e.RunWaiting(reason="back-off", until_ms=9),
     e.RunResumed(),
@@ -83,6 +88,11 @@ ABOUT: dict[str, tuple[object, ...]] = {
     "tasks_retried": ("b", 4),
     "task_reviewed": ("b",),
     "task_revised": (4,),
+    "task_created": (7,),
+    "task_updated": ("c",),
+    "question_asked": ("a",),
+    "question_answered": ("a",),
+    "progress_reported": ("a",),
     "external": (0,),
 }
 each_kind = pytest.mark.parametrize("event", EVENTS, ids=[e.kind_of(event) for event in EVENTS])

@@ -45,7 +45,7 @@ class RunCreated(_Fact, frozen=True, tag="run_created"):
     options: dict[str, object] = {}
     """What the strategy was made with."""
     task_defaults: dict[str, object] = {}
-    """What tasks of the strategy get that they do not say themselves; a plan's tasks have it already."""
+    """What tasks that come later get and do not say themselves; those of a plan have it already."""
 
 
 class TasksAdded(_Fact, frozen=True, tag="tasks_added"):
@@ -219,6 +219,46 @@ class TaskRevised(_Fact, frozen=True, tag="task_revised"):
     text: str
 
 
+class TaskCreated(_Fact, frozen=True, tag="task_created"):
+    """A task joined while the run went on: an attempt at `parent` asked for it, or, without one, a person did."""
+
+    task: TaskSpec
+    parent: TaskId | None = None
+
+
+class TaskUpdated(_Fact, frozen=True, tag="task_updated"):
+    """A task that was created while the run went on is wanted otherwise; no attempt at it had begun."""
+
+    task: TaskSpec
+
+
+class QuestionAsked(_Fact, frozen=True, tag="question_asked"):
+    """An attempt asks a person, and needs the answer; questions of one attempt are numbered from 1."""
+
+    task: TaskId
+    attempt: int
+    question: int
+    text: str
+
+
+class QuestionAnswered(_Fact, frozen=True, tag="question_answered"):
+    """A person answered what an attempt had asked."""
+
+    task: TaskId
+    attempt: int
+    question: int
+    text: str
+
+
+class ProgressReported(_Fact, frozen=True, tag="progress_reported"):
+    """An attempt says how far it has come; nothing is decided by that."""
+
+    task: TaskId
+    attempt: int
+    text: str
+    percent: float | None = None
+
+
 class RunPaused(_Fact, frozen=True, tag="run_paused"):
     """Nothing new starts. `kind` decides the exit code.
 
@@ -291,6 +331,11 @@ Event = (
     | TasksRetried
     | TaskReviewed
     | TaskRevised
+    | TaskCreated
+    | TaskUpdated
+    | QuestionAsked
+    | QuestionAnswered
+    | ProgressReported
     | RunPaused
     | RunWaiting
     | RunResumed
@@ -376,6 +421,8 @@ def about(event: Event) -> tuple[TaskId, ...]:
     match event:
         case TasksAdded(tasks=tasks):
             return tuple(task.id for task in tasks)
+        case TaskCreated(task=spec) | TaskUpdated(task=spec):
+            return (spec.id,)
         case PlanRevised(added=added, changed=changed, removed=removed):
             return (*(task.id for task in added), *(task.id for task in changed), *removed)
         case TasksSkipped(tasks=ids, because=because):
@@ -390,6 +437,9 @@ def about(event: Event) -> tuple[TaskId, ...]:
             | External(task=task)
             | TaskReviewed(task=task)
             | TaskRevised(task=task)
+            | QuestionAsked(task=task)
+            | QuestionAnswered(task=task)
+            | ProgressReported(task=task)
             | WindowFull(task=task)
         ):
             return () if task is None else (task,)

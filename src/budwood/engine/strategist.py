@@ -116,13 +116,17 @@ class Strategist:
         if state.settings.order == "completion":
             return None
         sees_to = state.asks - self._window(state)
-        while self._first_open < len(state.tasks) and self._first_open in self._seen:
+        while self._first_open < len(state.tasks) and self._is_settled(state.tasks[self._first_open]):
             self._first_open += 1
         if self._first_open < len(state.tasks):
             task = state.tasks[self._first_open]
             if task.ask <= sees_to:
                 return task
         return None
+
+    def _is_settled(self, task: TaskState) -> bool:
+        """Say whether the strategy need not wait for a task: it has ended, or is none of its own."""
+        return task.number in self._seen or task.is_created
 
     def _window(self, state: RunState) -> int:
         return state.settings.window or self._strategy.window
@@ -134,7 +138,7 @@ class Strategist:
         return [WindowFull(ask=number, task=held_by.spec.id)]
 
     def _note(self, task: TaskState, event: Event) -> None:
-        if task.phase not in ENDED_TASK or task.number in self._seen:
+        if task.phase not in ENDED_TASK or task.number in self._seen or task.is_created:
             return
         result: object = None
         if isinstance(event, AttemptEnded) and event.result is not UNSET:

@@ -45,7 +45,7 @@ def make_work(state: RunState, task: TaskState) -> Work:
         memory_bytes=spec.memory_bytes,
         output_bytes=settings.output_bytes,
         contain=settings.contain,
-        begun=attempt.phase is AttemptPhase.RUNNING,
+        begun=attempt.phase is not AttemptPhase.QUEUED,
     )
     return plain if settings.workspace is None or spec.function is not None else make_order(state, task, plain)
 

@@ -17,14 +17,12 @@ from budwood.agents.finding import billing_of, find_login, find_program
 from budwood.agents.making import make_agent
 from budwood.agents.rules import Choice, choose
 from budwood.errors import PlanError, UsageError
-from budwood.plans import Plan
+from budwood.plans import AGENT_RETRIES, AGENT_TIMEOUT_S, Plan
 from budwood.project.agents import agent_settings
 from budwood.project.place import Project
 from budwood.settings import DEFAULT, Resolved
 
 AGENT_SLOTS = 3
-AGENT_TIMEOUT_S = 3600.0
-AGENT_RETRIES = 1
 
 
 def man(

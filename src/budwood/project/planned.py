@@ -106,7 +106,7 @@ class Planned:
             made_by=__version__,
             strategy=self.strategy_name,
             options=msgspec.convert(self.resolved.value("options"), dict[str, object]),
-            task_defaults={} if self.strategy_name == PLAN else task_defaults(self.resolved),
+            task_defaults=task_defaults(self.resolved),
         )
         begin = begin_run(created, self.strategy)
         is_plan = self.strategy_name == PLAN

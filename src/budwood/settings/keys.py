@@ -253,6 +253,29 @@ _RUN = (
         example='"completion"',
     ),
     Key(
+        name="mcp",
+        kind=kinds.FLAG,
+        default=False,
+        default_doc="false",
+        flag="--mcp",
+        doc="Give agents that can the MCP server of budwood: claude, codex, gemini and opencode.",
+        example="true",
+    ),
+    Key(
+        name="mcp_fan_out",
+        kind=kinds.whole(0, high=1000),
+        default=10,
+        doc="Tasks that the attempts at one task may create together.",
+        example="3",
+    ),
+    Key(
+        name="mcp_depth",
+        kind=kinds.whole(0, high=10),
+        default=2,
+        doc="How far created tasks may lead away from the plan: with 1, what a task created creates none itself.",
+        example="1",
+    ),
+    Key(
         name="max_tasks",
         kind=kinds.whole(1),
         default=100_000,
@@ -505,6 +528,8 @@ NOT_SETTINGS = frozenset(
         "BUDWOOD_WORKSPACE",
         "BUDWOOD_ATTEMPT_SEED",
         "BUDWOOD_MARK",
+        "BUDWOOD_ACCESS",
+        "BUDWOOD_TOKEN",
         "BUDWOOD_USAGE",
         "BUDWOOD_NOTIFY_SECRET",
     }
