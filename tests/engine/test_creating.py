@@ -65,7 +65,7 @@ def test_other_tasks_of_the_same_description_get_ids_of_their_own() -> None:
 REFUSED: dict[str, tuple[dict[str, object], str]] = {
     "an unknown dependency": (
         {"after": ("build",)},
-        "depends_on names build, and no task is called that; did you mean biuld?",
+        "depends_on names build, and no task is called that; did you mean 'biuld'?",
     ),
     "an id that is taken": ({"id": "b"}, "there is already a task b; give it another id, or none"),
     "an id that is none": ({"id": "x\n"}, "'x\\n' cannot be a task's id: at most 100 letters, digits, - and _"),
@@ -85,8 +85,11 @@ REFUSED: dict[str, tuple[dict[str, object], str]] = {
         {"run": None, "prompt": "x"},
         "run night has no agents, so nobody could take an action; give run, a shell command",
     ),
-    "an attempt that has ended": ({"by": Asker(task="a", attempt=7)}, "attempt 7 at task a has ended"),
-    "an attempt at another task": ({"by": Asker(task="b", attempt=1)}, "attempt 1 at task b has ended"),
+    "an attempt that never was": ({"by": Asker(task="a", attempt=7)}, "task a has had no attempt 7"),
+    "an attempt at a task that has not begun": (
+        {"by": Asker(task="b", attempt=1)},
+        "task b has had no attempt 1",
+    ),
     "a task that is none": ({"by": Asker(task="q", attempt=1)}, "run night has no task q"),
 }
 
@@ -251,6 +254,13 @@ def test_a_question_is_asked_once_and_answered_once() -> None:
     ]
     assert ask(desk, "answer", Answering(task="a", text="that"))[1].answer == "task a asks nothing: it is active"
     assert ask(desk, "ask", Asking(by=A, text="or?"))[1].answer == "question 2"
+
+
+def test_what_an_attempt_asked_for_before_it_ended_is_done_after_it_has() -> None:
+    desk = running()
+    desk.journal.record(e.AttemptEnded(task="a", attempt=1, phase=e.AttemptPhase.SUCCEEDED))
+    assert create(desk)[1].answer == "created do-it"
+    assert ask(desk, "ask", Asking(by=A, text="which?"))[1].answer == "attempt 1 at task a has ended"
 
 
 def test_an_attempt_cannot_answer_itself() -> None:

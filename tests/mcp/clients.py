@@ -1,10 +1,11 @@
-"""The official SDK's client, as a program that a task of a run can start, and as one that a test is.
+"""The official SDK's client: as one that a test is, and as a program that a task of a run starts.
 
-As a program it follows a small script: each line of its standard input is a call, what came back is a line of its
-output. It is started inside an attempt, with that attempt's environment.
+As a program it makes the calls that a file lists, in order, and writes what came back into another, call by call. It is
+started inside an attempt, and hands that attempt's environment on.
 """
 
 import json
+import os
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -15,6 +16,8 @@ from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
 SERVER = (sys.executable, "-m", "budwood", "mcp")
+Call = tuple[str, dict[str, object]]
+Answer = dict[str, object]
 
 
 @asynccontextmanager
@@ -26,23 +29,22 @@ async def connected(words: Sequence[str], *, env: Mapping[str, str], cwd: Path |
         yield client
 
 
-def told(result: types.CallToolResult) -> object:
-    """Return what a tool gave back: its content, or the text of what went wrong."""
+def told(result: types.CallToolResult) -> Answer:
+    """Return what a tool gave back, or the text of what went wrong."""
     text = "".join(part.text for part in result.content if isinstance(part, types.TextContent))
-    return {"error": text} if result.is_error else json.loads(text)
+    answer: Answer = {"error": text} if result.is_error else json.loads(text)
+    return answer
 
 
-async def _follow(calls: Sequence[Sequence[object]]) -> list[object]:
-    import os
-
-    answers = []
-    async with connected(SERVER, env=dict(os.environ)) as client:
+async def _follow(calls: Sequence[Call], out: Path) -> None:
+    answers: list[Answer] = []
+    async with connected((*SERVER, *sys.argv[3:]), env=os.environ) as client:
         for name, given in calls:
-            assert isinstance(name, str)
-            assert isinstance(given, dict)
             answers.append(told(await client.call_tool(name, given)))
-    return answers
+            draft = out.with_suffix(".new")
+            draft.write_text(json.dumps(answers))
+            draft.rename(out)
 
 
 if __name__ == "__main__":
-    Path(sys.argv[2]).write_text(json.dumps(anyio.run(_follow, json.loads(Path(sys.argv[1]).read_text()))))
+    anyio.run(_follow, json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]))

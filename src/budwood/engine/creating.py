@@ -20,8 +20,8 @@ from budwood.engine.wanted import (
     TITLE_CHARS,
     ChangedTask,
     NewTask,
+    asking_task,
     find_task,
-    open_attempt,
     refuse_long,
     refuse_others,
 )
@@ -49,7 +49,7 @@ def created_id(answer: str) -> str:
 
 def create(state: RunState, new: NewTask, _now_ms: int) -> Done:
     """Let a task join. The same asked for twice by attempts at one task is one task."""
-    parent = None if new.by is None else open_attempt(state, new.by)[0]
+    parent = None if new.by is None else asking_task(state, new.by)
     _refuse_ended(state)
     _check_texts(new.description, new.prompt, new.run)
     twin = None if parent is None else _twin(state, new, parent)

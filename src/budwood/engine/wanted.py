@@ -78,8 +78,16 @@ def find_task(state: RunState, name: TaskId) -> TaskState:
     return task
 
 
+def asking_task(state: RunState, by: Asker) -> TaskState:
+    """Return the task whose attempt asks; that may have ended since, while nobody was there to answer it."""
+    task = find_task(state, by.task)
+    if not 1 <= by.attempt <= task.attempts:
+        raise Refusal(f"task {by.task} has had no attempt {by.attempt}")
+    return task
+
+
 def open_attempt(state: RunState, by: Asker | None) -> tuple[TaskState, AttemptState]:
-    """Return the attempt that asks; one that is over may ask for nothing."""
+    """Return the attempt that asks, for what is of use only while it runs."""
     if by is None:
         raise Refusal("only an attempt that runs can ask for that")
     task = find_task(state, by.task)
@@ -92,7 +100,7 @@ def refuse_others(state: RunState, by: Asker | None, task: TaskState) -> None:
     """Refuse an attempt that wants something of a task that neither it nor a task of its own making has created."""
     if by is None:
         return
-    asker, _ = open_attempt(state, by)
+    asker = asking_task(state, by)
     maker = task.parent
     while maker is not None and maker != asker.number:
         maker = state.tasks[maker].parent
