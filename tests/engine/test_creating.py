@@ -6,7 +6,7 @@ from tests.core.bench import BAD, Bench, task
 from tests.engine.test_requests import Desk
 
 from budwood._core import events as e
-from budwood._core.model import AgentTerms, LaneSpec, RunSettings, TaskSpec, WorkspaceTerms
+from budwood._core.model import AgentTerms, AttemptPhase, LaneSpec, RunSettings, TaskSpec, WorkspaceTerms
 from budwood.engine.wanted import Answering, Asking, ChangedTask, NewTask, Reporting
 from budwood.stores.base import Asker, Request, RequestBody
 
@@ -25,8 +25,8 @@ def ask(desk: Desk, kind: str, body: msgspec.Struct) -> tuple[list[e.Event], Req
     return desk.ask(kind, body=msgspec.json.encode(body).decode())
 
 
-def create(desk: Desk, by: Asker | None = A, **keys: object) -> tuple[list[e.Event], Request]:
-    given: dict[str, object] = {"by": by, "description": "Do it", "run": "true"}
+def create(desk: Desk, **keys: object) -> tuple[list[e.Event], Request]:
+    given: dict[str, object] = {"by": A, "description": "Do it", "run": "true"}
     return ask(desk, "create", NewTask(**(given | keys)))  # type: ignore[arg-type]
 
 
@@ -220,7 +220,7 @@ def test_dependencies_of_what_runs_or_is_done_are_refused() -> None:
     desk.journal.record(e.AttemptQueued(task="x", attempt=1, slot=1))
     answer = ask(desk, "update", ChangedTask(by=A, task="x", after=("a",)))[1].answer
     assert answer == "task x is running; only what has not begun can be changed, its dependencies included"
-    desk.journal.record(e.AttemptEnded(task="x", attempt=1, phase=e.AttemptPhase.SUCCEEDED))
+    desk.journal.record(e.AttemptEnded(task="x", attempt=1, phase=AttemptPhase.SUCCEEDED))
     assert "task x is done" in ask(desk, "update", ChangedTask(by=A, task="x", after=("a",)))[1].answer
 
 
@@ -258,7 +258,7 @@ def test_a_question_is_asked_once_and_answered_once() -> None:
 
 def test_what_an_attempt_asked_for_before_it_ended_is_done_after_it_has() -> None:
     desk = running()
-    desk.journal.record(e.AttemptEnded(task="a", attempt=1, phase=e.AttemptPhase.SUCCEEDED))
+    desk.journal.record(e.AttemptEnded(task="a", attempt=1, phase=AttemptPhase.SUCCEEDED))
     assert create(desk)[1].answer == "created do-it"
     assert ask(desk, "ask", Asking(by=A, text="which?"))[1].answer == "attempt 1 at task a has ended"
 

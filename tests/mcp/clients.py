@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
 SERVER = (sys.executable, "-m", "budwood", "mcp")
-Call = tuple[str, dict[str, object]]
+Call = tuple[str, Mapping[str, object]]
 Answer = dict[str, object]
 
 
@@ -40,7 +40,7 @@ async def _follow(calls: Sequence[Call], out: Path) -> None:
     answers: list[Answer] = []
     async with connected((*SERVER, *sys.argv[3:]), env=os.environ) as client:
         for name, given in calls:
-            answers.append(told(await client.call_tool(name, given)))
+            answers.append(told(await client.call_tool(name, dict(given))))
             draft = out.with_suffix(".new")
             draft.write_text(json.dumps(answers))
             draft.rename(out)

@@ -54,7 +54,7 @@ class Talking(Budwood):
         async def talk() -> list[Answer]:
             given = self.env if env is None else env
             async with connected((*SERVER, *options), env=given, cwd=self.root) as client:
-                return [told(await client.call_tool(name, keys)) for name, keys in calls]
+                return [told(await client.call_tool(name, dict(keys))) for name, keys in calls]
 
         return anyio.run(talk)
 

@@ -4,6 +4,7 @@ import signal
 
 import pytest
 from tests.cli.world import HELD, send, task, wait_for
+from tests.mcp.clients import Call
 from tests.mcp.talking import PRINT_ENV, Talking, error
 
 from budwood._core import events as e
@@ -13,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_task_creates_others_and_the_run_does_them(talking: Talking) -> None:
-    calls = (
+    calls: tuple[Call, ...] = (
         ("list_tasks", {}),
         ("create_task", {"description": "Say hello", "run": "echo hello > hello"}),
         ("create_task", {"description": "Say hello", "run": "echo hello > hello"}),
@@ -56,7 +57,7 @@ def test_a_task_creates_others_and_the_run_does_them(talking: Talking) -> None:
 
 
 def test_a_plan_that_is_run_again_keeps_what_was_created(talking: Talking) -> None:
-    calls = (("create_task", {"description": "Later", "run": HELD, "depends_on": ["a"]}),)
+    calls: tuple[Call, ...] = (("create_task", {"description": "Later", "run": HELD, "depends_on": ["a"]}),)
     talking.plan(task("a", talking.speaking(*calls)))
     driver = talking.start("run", "plan.toml")
     talking.wait_began("later")
@@ -121,7 +122,7 @@ def test_a_person_may_create_tasks_without_being_an_attempt(talking: Talking) ->
 
 
 def test_caps_hold_for_everybody_who_asks_at_once(talking: Talking) -> None:
-    calls = [("create_task", {"description": f"number {each}", "run": "true"}) for each in range(4)]
+    calls: list[Call] = [("create_task", {"description": f"number {each}", "run": "true"}) for each in range(4)]
     talking.plan(
         "[run]\nslots = 2\nmcp_fan_out = 3\nmcp_depth = 1\n",
         task("a", f"{PRINT_ENV}; {HELD}"),
@@ -151,7 +152,9 @@ def test_what_created_tasks_come_to_is_told_at_the_end(talking: Talking) -> None
 
 
 def test_progress_is_seen_and_stored_once_a_second(talking: Talking) -> None:
-    reports = [("report_progress", {"text": f"step {each} " + "x" * 600, "percent": each}) for each in (10, 20, 30)]
+    reports: list[Call] = [
+        ("report_progress", {"text": f"step {each} " + "x" * 600, "percent": each}) for each in (10, 20, 30)
+    ]
     talking.plan(task("a", f"{talking.speaking(*reports)}; {HELD}"))
     driver = talking.start("run", "plan.toml")
     talking.wait_answers(3)

@@ -87,7 +87,8 @@ class Claude(Program):
 def _servers(words: tuple[str, ...]) -> str:
     """Write the file of servers, beside those that the user has; variables are filled in by the program."""
     env = {name: f"${{{name}}}" for name in VARIABLES}
-    server = {"type": "stdio", "command": words[0], "args": words[1:], "env": env}
+    # Without `alwaysLoad` the first turn does not wait for it.
+    server = {"type": "stdio", "command": words[0], "args": words[1:], "env": env, "alwaysLoad": True}
     return msgspec.json.encode({"mcpServers": {NAME: server}}).decode()
 
 

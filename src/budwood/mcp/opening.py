@@ -5,6 +5,7 @@ Knows the project and tokens.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from budwood.errors import MissingExtra, UsageError
@@ -42,7 +43,5 @@ def _place(address: str) -> str | Path:
 
 def need_sdk() -> None:
     """Refuse where the SDK is not installed."""
-    try:
-        import mcp  # noqa: F401  # looked for here, so that a fault of our own is not taken for its absence
-    except ImportError as error:
-        raise MissingExtra("mcp", needed_for="what speaks MCP (mcp)") from error
+    if find_spec("mcp") is None:  # not loaded yet, which takes seconds: what is wrong is said at once
+        raise MissingExtra("mcp", needed_for="what speaks MCP (mcp)")
