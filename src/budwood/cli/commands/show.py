@@ -10,7 +10,7 @@ from msgspec.structs import asdict
 from budwood._core.events import AttemptEnded
 from budwood._core.model import OPEN_ATTEMPT, AttemptPhase
 from budwood._core.rows import AttemptRow, DependencyRow, RunRow, TaskRow
-from budwood._core.state import TaskState
+from budwood._core.state import AttemptState, TaskState
 from budwood.cli.arguments import run_argument, task_argument
 from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
 from budwood.cli.shapes import Shape, attempt_shape, run_shape, task_shape
@@ -127,7 +127,7 @@ def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> No
     reviewed = any(end is not None and end.left for _, end in ended)
     state = read_state(store, row).tasks[task.number] if is_open or reviewed else None
     review = None if state is None else _review(state)
-    says = {} if state is None else _says(state)
+    says = _says(None if state is None else state.attempt)
     if as_json:
         shape: Shape = {**task_shape(task), "after": needs, "before": dependants, "review": review, **says}
         write_json({"run": row.name, "task": shape, "attempts": [_attempt_shape(task, *each) for each in ended]})
@@ -171,9 +171,8 @@ def _review(state: TaskState) -> str | None:
     return None if state.review is None else state.review.value
 
 
-def _says(task: TaskState) -> dict[str, str | None]:
+def _says(attempt: AttemptState | None) -> dict[str, str | None]:
     """Tell what the open attempt asks, and how far it says that it has come."""
-    attempt = task.attempt
     return {
         "question": None if attempt is None or attempt.asks is None else attempt.asks.text,
         "progress": None if attempt is None or attempt.progress is None else attempt.progress.words,
