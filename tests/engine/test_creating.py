@@ -1,14 +1,18 @@
 """What agents ask of a run: which events that becomes, and what is refused, by name."""
 
+from collections.abc import Callable, Iterator
+
 import msgspec
 import pytest
 from tests.core.bench import BAD, Bench, task
+from tests.engine.stage import Stage, at
 from tests.engine.test_requests import Desk
 
 from budwood._core import events as e
 from budwood._core.model import AgentTerms, AttemptPhase, LaneSpec, RunSettings, TaskSpec, WorkspaceTerms
 from budwood.engine.wanted import Answering, Asking, ChangedTask, NewTask, Reporting
 from budwood.stores.base import Asker, Request, RequestBody
+from budwood.testing.executors import succeeded
 
 A = Asker(task="a", attempt=1)
 
@@ -287,3 +291,43 @@ def test_a_body_that_is_none_is_refused() -> None:
     for kind in ("create", "update", "ask", "answer", "progress"):
         _, request = desk.ask(kind, body='{"by": 7}')
         assert request.state == "refused"
+
+
+class _Killed(BaseException):
+    """As by kill -9: nothing is tidied up."""
+
+
+def _asked(probe: Callable[[str], None]) -> Stage:
+    """Drive a run that is asked for a further task when it has begun, up to where it is killed."""
+    stage = Stage(task("a"))
+    stage.machine.script = lambda work: succeeded()
+    body = msgspec.json.encode(NewTask(description="Next", run="true")).decode()
+
+    def ask_once() -> None:
+        stage.ask("create", body=body, key="once")
+
+    try:
+        stage.drive(on=at(e.TasksAdded, ask_once), probe=probe)
+    except _Killed:
+        ask_once()  # the same request, if it was asked before
+    return stage
+
+
+def test_a_driver_killed_at_any_point_creates_a_task_once_and_does_it() -> None:
+    points: list[str] = []
+    _asked(points.append)
+    for number in range(len(points)):
+        left = iter(range(number))
+
+        def probe(_: str, left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise _Killed
+
+        stage = _asked(probe)
+        stage.drive()
+        if stage.answers()[0][1] == "refused":  # it was killed when the run was over, before it was ever asked
+            assert stage.answers()[0][2] == "run night is finished"
+            continue
+        assert stage.phases() == {"a": "done", "next": "done"}, points[number]
+        assert len(stage.of_kind(e.TaskCreated)) == 1
+        stage.check_sound()

@@ -181,7 +181,7 @@ def test_one_that_goes_away_in_the_middle_harms_nobody(talking: Talking, how: st
         process.stdin.close()
     else:
         process.kill()
-    process.wait(30)
+    assert process.wait(30) == (0 if how == "closes" else -9)
     process.stdin.close()
     process.stdout.close()
     [again] = talking.call_tools(("ask_human", {}), env=env, options=["--wait", "1s"])

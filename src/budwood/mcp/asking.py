@@ -22,7 +22,7 @@ Told = dict[str, object]
 GoesOn = Callable[[float, float | None, str], Awaitable[None]]
 """Tells the client how long something has taken, of how long, and what."""
 _TELL_EVERY_S = 5.0
-_LOOK_AGAIN_S = 0.2
+_LOOK_AGAIN_S = 0.5
 _MARGIN_S = 20.0
 """So long before its time limit an attempt hears that nobody has answered, so that it can end in good order."""
 

@@ -34,6 +34,7 @@ class Desk:
         self._store = store
         self._run = run
         self._bearer = bearer
+        self._task: TaskRow | None = None
         self._state = RunState()
         self._one = anyio.CapacityLimiter(1)
 
@@ -107,7 +108,9 @@ class Desk:
         attempts = self._store.attempts(self._run, bearer.task)
         if not any(row.number == bearer.attempt and row.phase in OPEN_ATTEMPT for row in attempts):
             raise UsageError(f"attempt {bearer.attempt} has ended, and its token with it")
-        return self._store.tasks(self._run)[bearer.task]
+        if self._task is None:  # only its id is of use, which never changes, and listing many tasks takes long
+            self._task = self._store.tasks(self._run)[bearer.task]
+        return self._task
 
     def _fold(self) -> RunState:
         """Fold what was written since the last look."""

@@ -5,6 +5,7 @@ A message that is too long is refused in words, and the next one is heard. Knows
 
 import os
 import sys
+from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
 import anyio
@@ -40,8 +41,9 @@ class _Out:
         """Do nothing: all is written."""
 
     def _write(self, data: bytes) -> None:
-        self._file.write(data)
-        self._file.flush()
+        with suppress(BrokenPipeError):  # nobody reads any more; the end of what we read comes by itself
+            self._file.write(data)
+            self._file.flush()
 
 
 class _Lines:

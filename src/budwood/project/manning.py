@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from budwood._core.model import AgentTerms, RunSettings, TaskSpec
+from budwood.agents.base import Ability
 from budwood.agents.config import AgentConfig, AgentSettings
 from budwood.agents.finding import billing_of, find_login, find_program
 from budwood.agents.making import make_agent
@@ -56,6 +57,16 @@ def refuse_missing(settings: RunSettings, tasks: Sequence[TaskSpec], project: Pr
                 f"agent {name} is not installed: there is no program {program} on the PATH",
                 hint="budwood doctor shows which agents are here",
             )
+
+
+def without_tools(settings: RunSettings) -> list[str]:
+    """Say which agents of a run that has `mcp` will not have the tools."""
+    configs = {name: msgspec.convert(terms.config, AgentConfig) for name, terms in settings.agents.items()}
+    agents = {name: make_agent(config, python=sys.executable) for name, config in configs.items()}
+    cannot = [name for name, agent in agents.items() if Ability.MCP not in agent.abilities]
+    if not agents:
+        return ["mcp is set, and no task is an agent's"]
+    return [f"mcp is set, and these agents take no MCP server: {', '.join(cannot)}"] if cannot else []
 
 
 def _manned(
