@@ -7,7 +7,6 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import anyio
 from tests.cli.world import Budwood, wait_for
@@ -67,8 +66,3 @@ class Talking(Budwood):
 def error(answer: Answer) -> str:
     """Return what went wrong."""
     return str(answer["error"])
-
-
-def folder(path: Path) -> set[str]:
-    """List what is in a directory."""
-    return {each.name for each in path.iterdir()}

@@ -19,6 +19,7 @@ from budwood.engine.wanted import (
     TEXT_CHARS,
     TITLE_CHARS,
     ChangedTask,
+    Done,
     NewTask,
     asking_task,
     find_task,
@@ -38,8 +39,6 @@ _INHERITED = (
     "allow_unchanged",
 )
 _OF_AGENTS = ("agent", "model")
-
-Done = tuple[list[Event], str]
 
 
 def created_id(answer: str) -> str:

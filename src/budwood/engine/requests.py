@@ -27,7 +27,7 @@ from budwood.engine.creating import create, update
 from budwood.engine.journal import Journal
 from budwood.engine.refusal import Refusal
 from budwood.engine.speaking import answer, ask, report
-from budwood.engine.wanted import Answering, Asking, ChangedTask, NewTask, Reporting, refuse_others
+from budwood.engine.wanted import Answering, Asking, ChangedTask, Done, NewTask, Reporting, refuse_others
 from budwood.stores.base import Answer, Asker, Request, RequestBody
 
 _WANTED_AGAIN = (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED)
@@ -46,7 +46,6 @@ class Wish(NamedTuple):
 
 _UNTOLD = frozenset({"progress"})
 """Requests that come too often to be told of beside what they bring about."""
-Done = tuple[list[Event], str]
 Act = Callable[[RunState, str, int], Done]
 """Does what a request's body says, at a time."""
 Body = TypeVar("Body", bound=msgspec.Struct)

@@ -3,7 +3,7 @@
 Knows the state. Must not know who asks, or how the answer reaches them.
 """
 
-from budwood._core.events import Event, External, ProgressReported, QuestionAnswered, QuestionAsked
+from budwood._core.events import External, ProgressReported, QuestionAnswered, QuestionAsked
 from budwood._core.state import RunState
 from budwood.engine.refusal import Refusal
 from budwood.engine.wanted import (
@@ -12,13 +12,12 @@ from budwood.engine.wanted import (
     TITLE_CHARS,
     Answering,
     Asking,
+    Done,
     Reporting,
     find_task,
     open_attempt,
     refuse_long,
 )
-
-Done = tuple[list[Event], str]
 
 
 def ask(state: RunState, asking: Asking, _now_ms: int) -> Done:

@@ -5,11 +5,14 @@ Knows plain values, which travel as JSON. Must not know what becomes of them.
 
 from msgspec import Struct
 
+from budwood._core.events import Event
 from budwood._core.model import TaskId
 from budwood._core.state import AttemptState, RunState, TaskState
 from budwood.engine.refusal import Refusal
 from budwood.stores.base import Asker
 
+Done = tuple[list[Event], str]
+"""What a request becomes, and the answer to it."""
 TITLE_CHARS = 500
 """Of a description, and of a report of progress."""
 TEXT_CHARS = 100_000

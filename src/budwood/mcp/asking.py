@@ -15,10 +15,9 @@ from budwood.engine.wanted import EVERY_MS, TITLE_CHARS, Asking, ChangedTask, Ne
 from budwood.errors import UsageError
 from budwood.mcp.arguments import AskHuman, CancelTask, CreateTask, ReportProgress, UpdateTask
 from budwood.mcp.desk import Desk, View
-from budwood.mcp.looking import time_left_s
+from budwood.mcp.looking import Told, time_left_s
 from budwood.stores.base import RequestBody
 
-Told = dict[str, object]
 GoesOn = Callable[[float, float | None, str], Awaitable[None]]
 """Tells the client how long something has taken, of how long, and what."""
 _TELL_EVERY_S = 5.0

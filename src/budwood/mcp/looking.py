@@ -16,6 +16,7 @@ from budwood.mcp.desk import View
 from budwood.project.budgets import budgets
 
 Told = dict[str, object]
+"""What a tool gives back."""
 _MOST_NAMES = 200
 _NO_LIMIT_S = 1e9
 

@@ -13,7 +13,8 @@ from mcp.server.lowlevel import Server
 from budwood import __version__
 from budwood.errors import BudwoodError
 from budwood.mcp import caps
-from budwood.mcp.tools import TOOLS, Counter, Told, Tool
+from budwood.mcp.looking import Told
+from budwood.mcp.tools import TOOLS, Counter, Tool
 
 NAME = "budwood"
 _INSTRUCTIONS = (

@@ -15,8 +15,8 @@ from budwood.mcp import arguments as a
 from budwood.mcp import asking, looking
 from budwood.mcp.asking import GoesOn, Reports
 from budwood.mcp.desk import Desk
+from budwood.mcp.looking import Told
 
-Told = dict[str, object]
 _NULL = {"type": "null"}
 Arguments = TypeVar("Arguments", bound=Struct)
 
