@@ -101,7 +101,7 @@ def drive(plan: Path, view: View) -> None:
     planned = read_planned(str(plan), {})
     with planned.project.open_store(planned.resolved, create=True) as store:
         claim = store.claim(fresh_run_id(), name=planned.name, source=planned.source, fresh=False)
-        executor = planned.project.executor(claim.run, planned.settings)
+        executor = planned.project.executor(claim.run, planned.settings, store=store.address)
         Drive(store, executor, run=claim.run, view=view).go(planned.opening(run=claim.run, name=claim.name))
 
 

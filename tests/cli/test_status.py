@@ -65,6 +65,8 @@ def test_json_tells_the_same(night: Told, now: int) -> None:
         "pid": 102,
         "started_at": "2026-09-21T14:13:30.000Z",
         "elapsed_s": 170.0,
+        "question": None,
+        "progress": None,
         "found": None,
     }
     assert told["waiting"] == [

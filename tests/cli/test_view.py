@@ -6,7 +6,15 @@ import re
 import pytest
 from tests.cli.world import HELD, Budwood, task
 
-from budwood._core.events import AttemptEnded, AttemptQueued, AttemptStarted, Recorded
+from budwood._core.events import (
+    AttemptEnded,
+    AttemptQueued,
+    AttemptStarted,
+    ProgressReported,
+    QuestionAnswered,
+    QuestionAsked,
+    Recorded,
+)
 from budwood._core.model import AttemptPhase, Measure, TaskPhase
 from budwood.cli.view.live import picture
 from budwood.project.feed import News
@@ -122,3 +130,19 @@ def test_the_picture_fits_its_screen_whatever_runs() -> None:
         assert len(lines) < height
         assert max(map(len, lines)) <= width
         assert "more are running" in lines[-1]
+
+
+def test_what_an_attempt_says_stands_beside_it_and_a_question_before_all_else() -> None:
+    begun = (AttemptQueued(task="a", attempt=1, slot=0), AttemptStarted(task="a", attempt=1, pid=1, began_at_ms=0))
+    half = ProgressReported(task="a", attempt=1, text="half of it", percent=50)
+    asked = QuestionAsked(task="a", attempt=1, question=1, text="which one?")
+    answered = QuestionAnswered(task="a", attempt=1, question=1, text="that")
+    for events, says in (
+        ((*begun, half), "50 %, half of it"),
+        ((*begun, asked), "which one?"),
+        ((*begun, asked, half), "which one?"),
+        ((*begun, asked, answered, half), "50 %, half of it"),
+    ):
+        summary = summary_after(1, news(*events))
+        assert summary.running["a"].says == says
+        assert says in str(picture(summary, width=100, height=24).renderables[-1])

@@ -78,6 +78,11 @@ EVENTS: list[e.Event] = [
     e.LaneHeld(line="lane x", head="c1", reason="verify fails", task="verify-1"),
     e.LaneConflicted(line="task b", head="c2", onto="c3", branch="task-b", path="w1", files=("f",), reason="marks"),
     e.LaneResolved(line="task b", commit="c7", by="rerere"),
+    e.TaskCreated(task=SPEC, parent="a"),
+    e.TaskUpdated(task=TaskSpec(id="c", run="c", priority=3)),
+    e.QuestionAsked(task="a", attempt=1, question=2, text="which one?"),
+    e.QuestionAnswered(task="a", attempt=1, question=2, text="the blue one"),
+    e.ProgressReported(task="a", attempt=1, text="half of it", percent=50.0),
     e.RunPaused(kind="budget", reason="spent"),
     e.RunWaiting(reason="back-off", until_ms=9),
     e.RunResumed(),
@@ -102,6 +107,11 @@ ABOUT: dict[str, tuple[object, ...]] = {
     "errand_added": ("verify-1",),
     "lanes_merged": ("a", 7),
     "lane_held": ("verify-1",),
+    "task_created": (7,),
+    "task_updated": ("c",),
+    "question_asked": ("a",),
+    "question_answered": ("a",),
+    "progress_reported": ("a",),
     "external": (0,),
 }
 each_kind = pytest.mark.parametrize("event", EVENTS, ids=[e.kind_of(event) for event in EVENTS])

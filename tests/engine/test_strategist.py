@@ -20,6 +20,7 @@ from budwood._core.state import RunState
 from budwood.engine import Driver, Verdict
 from budwood.engine.opening import begin_run, go_on
 from budwood.engine.strategist import Strategist
+from budwood.engine.wanted import NewTask
 from budwood.errors import UsageError
 from budwood.executors.base import Work
 from budwood.stores.memory import MemoryStore, MemoryWorld
@@ -420,3 +421,21 @@ def test_a_search_goes_on_when_only_some_of_what_was_cancelled_is_wanted_again()
     strategy = Listed(*answers)
     assert search.drive(strategy).counts["done"] == 2
     assert strategy.told == ["a done", "b cancelled", "c done"]
+
+
+def test_a_task_that_somebody_created_is_neither_waited_for_nor_told() -> None:
+    search = Search(slots=2)
+    search.machine.script = lambda work: None if work.call is None else compute(work)
+    strategy = Listed([call("a")], [call("b")], [call("c")])
+    body = msgspec.json.encode(NewTask(description="Beside", run="true")).decode()
+
+    def on(event: Event) -> None:
+        if isinstance(event, e.TasksAdded) and event.ask == 0:
+            MemoryStore(search.world).ask(RUN, "create", body=body, key="once")
+        if isinstance(event, e.AskingEnded):
+            search.machine.end(f"{search.state().task('beside').number}.1")
+
+    verdict = search.drive(strategy, on=on)
+    assert (verdict.phase, verdict.tasks) == (RunPhase.FINISHED, 4)
+    assert strategy.knew == [[], ["a done"], ["a done", "b done"], ["a done", "b done", "c done"]]
+    assert strategy.recorded == [0, 1, 2]

@@ -5,9 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from budwood._core.model import AgentTerms, RunSettings
 from budwood.agents import AgentConfig, ModelRule, Price
 from budwood.errors import SettingsError
 from budwood.project.agents import agent_settings
+from budwood.project.manning import without_tools
 from budwood.settings import TABLES, read_settings, resolve
 from budwood.settings.agents import AGENT_KEYS
 
@@ -98,3 +100,13 @@ def test_a_rule_for_an_agent_that_there_is_not_is_named(tmp_path: Path) -> None:
         agent_settings(resolve([read_settings(path)]))
     assert caught.value.message == f"there is no agent 'mnie', which [[model_rule]] number 3 of {path} names"
     assert caught.value.hint == "did you mean 'mine'?"
+
+
+def test_agents_that_take_no_server_are_named() -> None:
+    def terms(name: str) -> AgentTerms:
+        return AgentTerms(account=name, config={"name": name, "agent": name})
+
+    assert without_tools(RunSettings(mcp=True)) == ["mcp is set, and no task is an agent's"]
+    assert without_tools(RunSettings(agents={name: terms(name) for name in ("claude", "opencode")})) == []
+    both = without_tools(RunSettings(agents={name: terms(name) for name in ("claude", "aider", "script")}))
+    assert both == ["mcp is set, and these agents take no MCP server: aider, script"]

@@ -330,6 +330,46 @@ class LaneResolved(_Fact, frozen=True, tag="lane_resolved"):
     by: Literal["person", "rerere"]
 
 
+class TaskCreated(_Fact, frozen=True, tag="task_created"):
+    """A task joined while the run went on: an attempt at `parent` asked for it, or, without one, a person did."""
+
+    task: TaskSpec
+    parent: TaskId | None = None
+
+
+class TaskUpdated(_Fact, frozen=True, tag="task_updated"):
+    """A task that was created while the run went on is wanted otherwise; no attempt at it had begun."""
+
+    task: TaskSpec
+
+
+class QuestionAsked(_Fact, frozen=True, tag="question_asked"):
+    """An attempt asks a person, and needs the answer; questions of one attempt are numbered from 1."""
+
+    task: TaskId
+    attempt: int
+    question: int
+    text: str
+
+
+class QuestionAnswered(_Fact, frozen=True, tag="question_answered"):
+    """A person answered what an attempt had asked."""
+
+    task: TaskId
+    attempt: int
+    question: int
+    text: str
+
+
+class ProgressReported(_Fact, frozen=True, tag="progress_reported"):
+    """An attempt says how far it has come; nothing is decided by that."""
+
+    task: TaskId
+    attempt: int
+    text: str
+    percent: float | None = None
+
+
 class RunPaused(_Fact, frozen=True, tag="run_paused"):
     """Nothing new starts. `kind` decides the exit code.
 
@@ -411,6 +451,11 @@ Event = (
     | LaneHeld
     | LaneConflicted
     | LaneResolved
+    | TaskCreated
+    | TaskUpdated
+    | QuestionAsked
+    | QuestionAnswered
+    | ProgressReported
     | RunPaused
     | RunWaiting
     | RunResumed
@@ -507,7 +552,7 @@ def about(event: Event) -> tuple[TaskId, ...]:
             return (*ids, because)
         case TasksCancelled(tasks=ids) | TasksRetried(tasks=ids) | LanesMerged(tasks=ids):
             return ids
-        case ErrandAdded(task=spec):
+        case ErrandAdded(task=spec) | TaskCreated(task=spec) | TaskUpdated(task=spec):
             return (spec.id,)
         case (
             AttemptQueued(task=task)
@@ -517,6 +562,9 @@ def about(event: Event) -> tuple[TaskId, ...]:
             | External(task=task)
             | TaskReviewed(task=task)
             | TaskRevised(task=task)
+            | QuestionAsked(task=task)
+            | QuestionAnswered(task=task)
+            | ProgressReported(task=task)
             | WindowFull(task=task)
             | LaneHeld(task=task)
         ):

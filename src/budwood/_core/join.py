@@ -51,6 +51,17 @@ def add_tasks(state: RunState, specs: Sequence[TaskSpec], *, ask: int) -> Joined
     return Joined(added, _lengthen(state, zip(part.older, rests, strict=False)))
 
 
+def change_task(state: RunState, spec: TaskSpec) -> Joined:
+    """Give a task that has not begun another definition; the whole graph is drawn anew."""
+    task = state.task(spec.id)
+    task.spec = spec
+    moved = [task, *(each for each in draw_graph(state) if each is not task)]
+    live = [each for each in state.tasks if not each.removed]
+    held = [each for each in live if each.phase is TaskPhase.READY and each.waiting]
+    free = [each for each in live if each.phase is TaskPhase.BLOCKED and not each.waiting]
+    return Joined(free, moved, held)
+
+
 def _draw_part(state: RunState, specs: Sequence[TaskSpec]) -> _Part | None:
     """Check the new tasks by themselves; None if all must be drawn, which also finds the words for what is wrong."""
     if not state.tasks or _comes_in_order(state, specs):

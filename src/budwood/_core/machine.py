@@ -12,13 +12,14 @@ from budwood._core import landing
 from budwood._core.candidates import remark, rest_account, reviewed, revised, take_in
 from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.events import Event, Recorded
-from budwood._core.join import add_tasks
+from budwood._core.join import Joined, add_tasks, change_task
 from budwood._core.model import ENDED_TASK, PLAN, AttemptPhase, RunPhase, TaskPhase
 from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, illegal
 from budwood._core.reserve import reserve_of
 from budwood._core.revise import revise_plan
 from budwood._core.schedule import given_up, released, unpark_all
-from budwood._core.state import AttemptState, Ended, Queue, RunState, TaskState
+from budwood._core.speaking import asked, progressed, replied
+from budwood._core.state import CREATED, AttemptState, Ended, Queue, RunState, TaskState
 from budwood.errors import UnknownEvent
 
 
@@ -119,14 +120,35 @@ def _tasks_added(state: RunState, event: e.TasksAdded, _at_ms: int, _: list[Comm
         specs, state.arriving = state.arriving, []
         joined = add_tasks(state, specs, ask=event.ask)
         state.asks = event.ask + 1
-        for task in joined.held:
-            move_task(state, task, TaskPhase.BLOCKED)
-        for task in joined.moved:
-            if task.phase is TaskPhase.READY:
-                heappush(state.queue.ready, task.rank)  # the older entry no longer equals its rank, so it is stale
-        for task in joined.added:
-            if task.waiting == 0:
-                move_task(state, task, TaskPhase.READY)
+        _let_in(state, joined)
+
+
+def _let_in(state: RunState, joined: Joined) -> None:
+    """Queue tasks that joined, and those whose place in the queue is another by that."""
+    for task in joined.held:
+        move_task(state, task, TaskPhase.BLOCKED)
+    for task in joined.moved:
+        if task.phase is TaskPhase.READY:
+            heappush(state.queue.ready, task.rank)  # the older entry no longer equals its rank, so it is stale
+    for task in joined.added:
+        if task.waiting == 0 and task.phase is TaskPhase.BLOCKED:
+            move_task(state, task, TaskPhase.READY)
+
+
+def _task_created(state: RunState, event: e.TaskCreated, _at_ms: int, _: list[Command]) -> None:
+    joined = add_tasks(state, [event.task], ask=CREATED)
+    if event.parent is not None:
+        parent, [task] = state.task(event.parent), joined.added
+        task.parent, task.depth = parent.number, parent.depth + 1
+        parent.children += 1
+    _let_in(state, joined)
+
+
+def _task_updated(state: RunState, event: e.TaskUpdated, _at_ms: int, _: list[Command]) -> None:
+    task = state.task(event.task.id)
+    if task.phase not in (TaskPhase.BLOCKED, TaskPhase.READY):
+        raise illegal(f"task {task.spec.id}", task.phase, TaskPhase.BLOCKED)
+    _let_in(state, change_task(state, event.task))
 
 
 def _asking_ended(state: RunState, event: e.AskingEnded, _at_ms: int, _: list[Command]) -> None:
@@ -207,7 +229,27 @@ def _attempt_started(state: RunState, event: e.AttemptStarted, _at_ms: int, _: l
     task = state.task(event.task)
     attempt = _move_attempt(task, event.attempt, AttemptPhase.RUNNING)
     attempt.pid, attempt.started_at_ms = event.pid, event.began_at_ms
+    if attempt.asks is not None:  # it was quicker than the word of its start
+        _move_attempt(task, event.attempt, AttemptPhase.NEEDS_INPUT)
     state.touched.attempts.add(task.number)
+
+
+def _question_asked(state: RunState, event: e.QuestionAsked, at_ms: int, _: list[Command]) -> None:
+    task = state.task(event.task)
+    if asked(task, event, at_ms).phase is AttemptPhase.RUNNING:
+        _move_attempt(task, event.attempt, AttemptPhase.NEEDS_INPUT)
+    state.touched.attempts.add(task.number)
+
+
+def _question_answered(state: RunState, event: e.QuestionAnswered, _at_ms: int, _: list[Command]) -> None:
+    task = state.task(event.task)
+    if replied(task, event).phase is AttemptPhase.NEEDS_INPUT:
+        _move_attempt(task, event.attempt, AttemptPhase.RUNNING)
+    state.touched.attempts.add(task.number)
+
+
+def _progress_reported(state: RunState, event: e.ProgressReported, at_ms: int, _: list[Command]) -> None:
+    progressed(state.task(event.task), event, at_ms)
 
 
 def _move_attempt(task: TaskState, number: int, phase: AttemptPhase) -> AttemptState:
@@ -423,6 +465,11 @@ _HANDLERS: dict[type[Event], Callable[..., None]] = {
     e.LaneHeld: _lane_held,
     e.LaneConflicted: _lane_conflicted,
     e.LaneResolved: _lane_resolved,
+    e.TaskCreated: _task_created,
+    e.TaskUpdated: _task_updated,
+    e.QuestionAsked: _question_asked,
+    e.QuestionAnswered: _question_answered,
+    e.ProgressReported: _progress_reported,
     e.RunPaused: _run_paused,
     e.RunWaiting: _run_waiting,
     e.RunResumed: _run_resumed,

@@ -39,10 +39,14 @@ class TaskPhase(StrEnum):
 
 
 class AttemptPhase(StrEnum):
-    """Where an attempt stands. Abandoned: its supervisor was lost; its result does not count."""
+    """Where an attempt stands. Needs input: it runs, and waits for the answer of a person.
+
+    Abandoned: its supervisor was lost; its result does not count.
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
+    NEEDS_INPUT = "needs_input"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     TIMED_OUT = "timed_out"
@@ -59,7 +63,7 @@ class Review(StrEnum):
     MERGED = "merged"
 
 
-OPEN_ATTEMPT = frozenset({AttemptPhase.QUEUED, AttemptPhase.RUNNING})
+OPEN_ATTEMPT = frozenset({AttemptPhase.QUEUED, AttemptPhase.RUNNING, AttemptPhase.NEEDS_INPUT})
 ENDED_TASK = frozenset({TaskPhase.DONE, TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED})
 ENDED_RUN = frozenset({RunPhase.FINISHED, RunPhase.CANCELLED})
 
@@ -198,6 +202,12 @@ class RunSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     """Agents that may try to solve a conflict before a person is asked."""
     pool: str = ""
     """Where workspaces lie; empty is the state directory of the user."""
+    mcp: bool = False
+    """Whether agents that can are given budwood's MCP server."""
+    mcp_fan_out: int = 10
+    """How many tasks the attempts at one task may create together."""
+    mcp_depth: int = 2
+    """How far tasks that were created by tasks may lead away from the plan."""
     agents: dict[str, AgentTerms] = {}
     prices: dict[str, dict[str, float]] = {}
     """By model, what a million tokens cost."""

@@ -56,8 +56,11 @@ _ENDINGS = (A.SUCCEEDED, A.FAILED, A.TIMED_OUT, A.CANCELLED, A.ABANDONED)
 ATTEMPT_MOVES = frozenset(
     {
         (A.QUEUED, A.RUNNING),
+        (A.RUNNING, A.NEEDS_INPUT),
+        (A.NEEDS_INPUT, A.RUNNING),
         *((A.QUEUED, ending) for ending in _ENDINGS),  # it ended before anybody heard that it began
         *((A.RUNNING, ending) for ending in _ENDINGS),
+        *((A.NEEDS_INPUT, ending) for ending in _ENDINGS),
     }
 )
 

@@ -7,6 +7,8 @@ the plan lost keeps its own, and what it left stays readable.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from budwood._core.edges import NOTHING
 from budwood._core.events import PlanRevised
 from budwood._core.graph import Graph, batches, build, dependants, paths
@@ -33,12 +35,15 @@ def revise_plan(state: RunState, event: PlanRevised) -> Revised:
     for task_id in event.removed:
         _remove(state, state.task(task_id), revised)
     for spec in event.changed:
-        state.task(spec.id).spec = spec
+        changed = state.task(spec.id)
+        changed.spec = spec
+        changed.ask = 0  # one that was created is the plan's own from now on
     before = {task.number: task.key for task in state.tasks if not task.removed}
     gone = {str(task.spec.id): task for task in state.tasks if task.removed}
     for spec in event.added:
         _bring_back(state, gone[str(spec.id)], spec) if str(spec.id) in gone else append(state, [spec])
     state.lanes = list(event.lanes)
+    _forget_wishes(state)
     draw_graph(state)
     for task in state.tasks:
         if not task.removed:
@@ -75,6 +80,15 @@ def _bring_back(state: RunState, task: TaskState, spec: TaskSpec) -> None:
     task.removed, task.spec = False, spec
     state.by_id[str(spec.id)] = task
     state.counts[task.phase] += 1
+
+
+def _forget_wishes(state: RunState) -> None:
+    """Let created tasks no longer prefer to come after what the plan has lost; nobody edits those."""
+    for task in state.tasks:
+        spec = task.spec
+        if task.is_created and not task.removed and spec.prefer_after:
+            there = (name for name in spec.prefer_after if str(name) in state.by_id and not state.task(name).removed)
+            task.spec = msgspec.structs.replace(spec, prefer_after=tuple(there))
 
 
 def _remove(state: RunState, task: TaskState, revised: Revised) -> None:

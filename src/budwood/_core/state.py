@@ -30,6 +30,31 @@ Rank = tuple[int, int, int, int]
 Lines = tuple[tuple[str, str], ...]
 """Lines of history, each with the commit that it has come to."""
 
+CREATED = -1
+"""The ask of tasks that nobody but a request asked for."""
+
+
+class Question(NamedTuple):
+    """What an attempt asked a person."""
+
+    number: int
+    text: str
+    asked_at_ms: int
+    answer: str | None = None
+
+
+class Progress(NamedTuple):
+    """How far an attempt says that it has come."""
+
+    text: str
+    percent: float | None
+    at_ms: int
+
+    @property
+    def words(self) -> str:
+        """Say it in a line."""
+        return self.text if self.percent is None else f"{self.percent:.0f} %, {self.text}"
+
 
 @dataclass(slots=True)
 class AttemptState:
@@ -48,6 +73,14 @@ class AttemptState:
     reserved_usd: float = 0.0
     started_at_ms: int | None = None
     pid: int | None = None
+    question: Question | None = None
+    """The last one; open while it has no answer."""
+    progress: Progress | None = None
+
+    @property
+    def asks(self) -> Question | None:
+        """Return the question that has no answer yet."""
+        return self.question if self.question is not None and self.question.answer is None else None
 
 
 class GoOn(NamedTuple):
@@ -103,6 +136,13 @@ class TaskState:
     path: int = 1
     batch: int = 1
     ask: int = 0
+    """Which answer of the strategy it is from; CREATED where it is from none."""
+    parent: int | None = None
+    """The task whose attempt created it."""
+    depth: int = 0
+    """How many tasks of that kind lead to it."""
+    children: int = 0
+    """How many tasks its attempts have created."""
     attempts: int = 0
     tries: int = 0
     """Attempts that counted since the task was last wanted: the next one's retry index."""
@@ -130,6 +170,11 @@ class TaskState:
     def tries_until_done(self, key: str) -> int | None:
         """Say after how many tries it was done under a key; None if it never was."""
         return next((tries for done, tries in self.completions if done == key), None)
+
+    @property
+    def is_created(self) -> bool:
+        """Say whether it joined while the run went on, by a request."""
+        return self.ask == CREATED
 
     @property
     def rank(self) -> Rank:

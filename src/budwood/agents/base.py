@@ -126,6 +126,8 @@ class Overrides(Struct, frozen=True, kw_only=True):
     python: str = ""
     """The interpreter for programs that come with budwood."""
     chat: Chat | None = None
+    mcp: tuple[str, ...] = ()
+    """The words that start budwood's MCP server, for an agent that can use one; none if it is not to."""
 
 
 AS_IT_COMES = Overrides()
@@ -185,6 +187,7 @@ class Ability(StrEnum):
     MODEL = "model"
     TURNS = "turns"
     BUDGET = "budget"
+    MCP = "mcp"
 
 
 class Agent(ABC):

@@ -8,11 +8,14 @@ Its own retries are off, because it repeats a refused key for minutes; its sessi
 Knows this program's options and records; must not know how they are weighed.
 """
 
+import msgspec
+
 from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens, sum_tokens
 from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
 from budwood.agents.records import Transcript, count_at, items_at, number_at, part, text_at, transcribe
+from budwood.agents.serving import CALL_S, NAME, START_S, VARIABLES
 
 _SUBTYPES = {
     "error_max_turns": (OutcomeKind.TURNS, "it reached its cap on turns"),
@@ -38,7 +41,11 @@ class Claude(Program):
 
     def arrange(self, assignment: Assignment) -> Launch:
         """Read the prompt on standard input, and tell every step as a record."""
-        words = ["claude", "-p", "--output-format", "stream-json", "--verbose"]
+        words, files = ["claude", "-p"], {}
+        if self.overrides.mcp:  # an option that takes all words up to the next one
+            files[assignment.state_dir / "mcp.json"] = _servers(self.overrides.mcp)
+            words += ["--mcp-config", str(assignment.state_dir / "mcp.json")]
+        words += ["--output-format", "stream-json", "--verbose"]
         words += ["--permission-mode", "bypassPermissions"]
         if assignment.model is not None:
             words += ["--model", assignment.model]
@@ -50,10 +57,12 @@ class Claude(Program):
             words += ["--resume", assignment.session]
         return Launch(
             argv=tuple(words),
+            files=files,
             env={
                 "CLAUDE_CODE_MAX_RETRIES": "0",
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
                 "DISABLE_AUTOUPDATER": "1",
+                **({"MCP_TIMEOUT": f"{START_S}000", "MCP_TOOL_TIMEOUT": f"{CALL_S}000"} if self.overrides.mcp else {}),
             },
             env_pass=(
                 *self.login.keys,
@@ -73,6 +82,14 @@ class Claude(Program):
     def tell(self, output: bytes, *, exit_code: int | None, tokens_before: Tokens) -> Told:
         """Read the result record, which counts this invocation only."""
         return _told(transcribe(output))
+
+
+def _servers(words: tuple[str, ...]) -> str:
+    """Write the file of servers, beside those that the user has; variables are filled in by the program."""
+    env = {name: f"${{{name}}}" for name in VARIABLES}
+    # Without `alwaysLoad` the first turn does not wait for it.
+    server = {"type": "stdio", "command": words[0], "args": words[1:], "env": env, "alwaysLoad": True}
+    return msgspec.json.encode({"mcpServers": {NAME: server}}).decode()
 
 
 def _told(transcript: Transcript) -> Told:

@@ -7,10 +7,13 @@ Errors are prose without codes, and usage counts on over a thread that is resume
 Knows this program's options and records; must not know how they are weighed.
 """
 
+import msgspec
+
 from budwood.agents.base import Ability, Assignment, Launch, Login, Tokens
 from budwood.agents.judging import Told
 from budwood.agents.program import Program
 from budwood.agents.records import Transcript, count_at, part, text_at, transcribe
+from budwood.agents.serving import CALL_S, NAME, START_S, VARIABLES
 
 
 class Codex(Program):
@@ -26,7 +29,7 @@ class Codex(Program):
         directory=".codex",
         directory_env="CODEX_HOME",
     )
-    abilities = frozenset((Ability.SESSION, Ability.MODEL))
+    abilities = frozenset((Ability.SESSION, Ability.MODEL, Ability.MCP))
     state_env = "CODEX_HOME"
 
     def arrange(self, assignment: Assignment) -> Launch:
@@ -36,6 +39,8 @@ class Codex(Program):
         words += ["--disable", "plugins", "-c", "analytics.enabled=false"]
         if assignment.model is not None:
             words += ["-m", assignment.model]
+        if self.overrides.mcp:
+            words += _server(self.overrides.mcp)
         if assignment.session is not None:
             words += ["resume", assignment.session]
         return Launch(
@@ -50,6 +55,20 @@ class Codex(Program):
     def tell(self, output: bytes, *, exit_code: int | None, tokens_before: Tokens) -> Told:
         """Read the last turn; what the thread had used before is taken off."""
         return _told(transcribe(output), before=tokens_before)
+
+
+def _server(words: tuple[str, ...]) -> list[str]:
+    """Add a server to those that the user has; a value is TOML, which text and lists of it share with JSON."""
+    values: dict[str, object] = {
+        "command": words[0],
+        "args": words[1:],
+        "env_vars": VARIABLES,
+        "startup_timeout_sec": START_S,
+        "tool_timeout_sec": CALL_S,
+        "default_tools_approval_mode": "approve",
+    }
+    given = [f"mcp_servers.{NAME}.{key}={msgspec.json.encode(value).decode()}" for key, value in values.items()]
+    return [word for each in given for word in ("-c", each)]
 
 
 def _told(transcript: Transcript, *, before: Tokens) -> Told:

@@ -17,6 +17,7 @@ from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
 from budwood.agents.records import Transcript, count_at, number_at, part, text_at, transcribe
+from budwood.agents.serving import CALL_S, NAME, VARIABLES
 
 _EXITS = {
     41: (OutcomeKind.AUTH, "it has no login"),
@@ -35,7 +36,7 @@ class Gemini(Program):
     program = "gemini"
     tried = ("0.61.0",)
     login = Login(keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"), files=("oauth_creds.json",), directory=".gemini")
-    abilities = frozenset((Ability.SESSION, Ability.MODEL, Ability.TURNS))
+    abilities = frozenset((Ability.SESSION, Ability.MODEL, Ability.TURNS, Ability.MCP))
 
     def arrange(self, assignment: Assignment) -> Launch:
         """Read the prompt on standard input, and print one record at the end."""
@@ -45,9 +46,12 @@ class Gemini(Program):
         if assignment.session is not None:
             words += ["-r", assignment.session]
         files = {"GEMINI_CLI_SYSTEM_DEFAULTS_PATH": _settings(assignment, "defaults.json", content=_QUIET)}
-        if assignment.max_turns is not None:
-            cap = {"model": {"maxSessionTurns": assignment.max_turns}}
-            files["GEMINI_CLI_SYSTEM_SETTINGS_PATH"] = _settings(assignment, "settings.json", content=cap)
+        firm = {
+            **({} if assignment.max_turns is None else {"model": {"maxSessionTurns": assignment.max_turns}}),
+            **({"mcpServers": {NAME: _server(self.overrides.mcp)}} if self.overrides.mcp else {}),
+        }
+        if firm:
+            files["GEMINI_CLI_SYSTEM_SETTINGS_PATH"] = _settings(assignment, "settings.json", content=firm)
         return Launch(
             argv=tuple(words),
             env={name: str(path) for name, (path, _) in files.items()},
@@ -68,6 +72,12 @@ class Gemini(Program):
     def tell(self, output: bytes, *, exit_code: int | None, tokens_before: Tokens) -> Told:
         """Read the record at the end, from whichever stream; else what the exit code stands for."""
         return _told(transcribe(output), exit_code=exit_code)
+
+
+def _server(words: tuple[str, ...]) -> dict[str, object]:
+    """Describe the server; variables are filled in by the program, which hands on none that looks like a secret."""
+    env = {name: f"${name}" for name in VARIABLES}
+    return {"command": words[0], "args": words[1:], "env": env, "timeout": CALL_S * 1000, "trust": True}
 
 
 def _settings(assignment: Assignment, name: str, *, content: object) -> tuple[Path, str]:

@@ -15,8 +15,13 @@ _OF_CHAT = ("base_url", "api_key_env", "temperature", "max_tokens", "timeout_s",
 _NO_PRICES: Mapping[str, Price] = {}
 
 
-def make_agent(config: AgentConfig, *, python: str, prices: Mapping[str, Price] = _NO_PRICES) -> Agent:
-    """Make the agent that a configuration describes; `python` starts the programs that come with budwood."""
+def make_agent(
+    config: AgentConfig, *, python: str, prices: Mapping[str, Price] = _NO_PRICES, mcp: tuple[str, ...] = ()
+) -> Agent:
+    """Make the agent that a configuration describes; `python` starts the programs that come with budwood.
+
+    `mcp` starts the MCP server, where agents are to have it.
+    """
     agent = agent_named(
         config.agent,
         Overrides(
@@ -27,6 +32,7 @@ def make_agent(config: AgentConfig, *, python: str, prices: Mapping[str, Price] 
             account=config.account or "",
             python=python,
             chat=_chat(config, prices),
+            mcp=mcp,
         ),
     )
     for key, ability in _ABILITIES.items():

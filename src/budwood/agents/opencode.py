@@ -9,11 +9,14 @@ Knows this program's options and records; must not know how they are weighed.
 
 import math
 
+import msgspec
+
 from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens
 from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
 from budwood.agents.records import Transcript, count_at, number_at, part, text_at, transcribe
+from budwood.agents.serving import CALL_S, NAME
 
 _NAMES = {
     "ProviderAuthError": OutcomeKind.AUTH,
@@ -35,7 +38,7 @@ class Opencode(Program):
             *("GOOGLE_GENERATIVE_AI_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY", "OPENCODE_API_KEY"),
         )
     )
-    abilities = frozenset((Ability.SESSION, Ability.MODEL))
+    abilities = frozenset((Ability.SESSION, Ability.MODEL, Ability.MCP))
     state_env = "XDG_DATA_HOME"
     shares_state = False
 
@@ -48,7 +51,11 @@ class Opencode(Program):
             words += ["-s", assignment.session]
         return Launch(
             argv=tuple(words),
-            env={"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"},
+            env={
+                "OPENCODE_DISABLE_AUTOUPDATE": "1",
+                "OPENCODE_DISABLE_MODELS_FETCH": "1",
+                **({"OPENCODE_CONFIG_CONTENT": _server(self.overrides.mcp)} if self.overrides.mcp else {}),
+            },
             env_pass=(*self.login.keys, "OPENCODE_CONFIG", "OPENCODE_CONFIG_CONTENT", "OPENCODE_CONFIG_DIR"),
             stdin=assignment.prompt_file,
         )
@@ -56,6 +63,12 @@ class Opencode(Program):
     def tell(self, output: bytes, *, exit_code: int | None, tokens_before: Tokens) -> Told:
         """Add up the steps of this invocation."""
         return _told(transcribe(output))
+
+
+def _server(words: tuple[str, ...]) -> str:
+    """Add a server to those that the user has; it gets the program's own variables."""
+    server = {"type": "local", "command": words, "enabled": True, "timeout": CALL_S * 1000}
+    return msgspec.json.encode({"mcp": {NAME: server}}).decode()
 
 
 def _told(transcript: Transcript) -> Told:

@@ -7,7 +7,7 @@ Knows briefings; must not know stores, workspaces or any agent.
 
 from msgspec import Struct
 
-from budwood.agents.base import Agent
+from budwood.agents.base import Ability, Agent
 from budwood.agents.records import plain
 from budwood.agents.template import check_template, fill
 from budwood.errors import SettingsError
@@ -21,7 +21,7 @@ NOTES = 5
 DEPENDENCIES = 50
 FILES = 50
 
-NAMES = ("task", "goal", "results", "notes", "revision", "check")
+NAMES = ("task", "goal", "results", "notes", "revision", "check", "tools")
 """What a template can name."""
 DEFAULT_TEMPLATE = """\
 {{task}}
@@ -64,7 +64,14 @@ The working directory may hold nothing of them.
 {{/check}}
 - Do not push, and change nothing outside the working directory.
 - Nobody answers questions. Decide what is left open, and end when you are done.
+{{#tools}}
+- {{tools}}
+{{/tools}}
 """
+_TOOLS = (
+    "The MCP server `budwood` has tools for this run: report_progress says where you are, create_task adds further "
+    "tasks, and ask_human asks a person, who does answer there; ask only what you cannot decide."
+)
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -111,6 +118,7 @@ def prompt_for(agent: Agent, briefing: Briefing, *, template: str | None = None)
         "notes": _notes(briefing.notes),
         "revision": cut(briefing.revision.strip(), TEXT_BYTES),
         "check": _set_in(cut(briefing.check.strip(), TEXT_BYTES)),
+        "tools": _TOOLS if agent.overrides.mcp and Ability.MCP in agent.abilities else "",
     }
     return fill(DEFAULT_TEMPLATE if template is None else template, values).strip("\n") + "\n"
 

@@ -316,7 +316,7 @@ def _drive(
 ) -> None:
     """Begin to drive; the store is the driver's from here on."""
     try:
-        executor = project.executor(run.id, settings)
+        executor = project.executor(run.id, settings, store=store.address)
         driving = Driving(
             store,
             executor,

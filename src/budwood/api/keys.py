@@ -63,6 +63,9 @@ class RunKeys(EachTaskKeys, total=False):
     options: Mapping[str, object]
     window: int
     order: Literal["task", "completion"]
+    mcp: bool
+    mcp_fan_out: int
+    mcp_depth: int
     max_tasks: int
     workspace: Literal["auto", "none", "clone", "worktree", "copy"]
     base: str

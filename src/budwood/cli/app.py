@@ -17,9 +17,9 @@ from budwood.errors import BudwoodError
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("init", "run", "plan", "demo"),
     "Look": ("ls", "status", "watch", "show", "review", "diff", "lanes", "story", "why", "logs", "cost", "export"),
-    "Decide": ("approve", "reject", "revise", "merge", "pr", "retry"),
+    "Decide": ("answer", "approve", "reject", "revise", "merge", "pr", "retry"),
     "Stop and resume": ("pause", "resume", "cancel"),
-    "Care": ("open", "apply", "branch", "recover", "gc", "store", "config", "doctor", "completion"),
+    "Care": ("open", "apply", "branch", "recover", "gc", "mcp", "store", "config", "doctor", "completion"),
 }
 NAMES = tuple(name for names in SECTIONS.values() for name in names)
 GUESSES = {
@@ -51,6 +51,7 @@ GUESSES = {
     "clean": "gc",
     "prune": "gc",
     "restore": "open",
+    "reply": "answer",
 }
 REFUSED, INTERNAL_ERROR, INTERRUPTED = 4, 70, 130
 _MACHINES = {

@@ -46,13 +46,15 @@ def ask(
     *,
     tasks: Sequence[str] = (),
     text: str = "",
+    body: str = "",
     alone: Callable[[Request], None] | None = None,
 ) -> Request:
     """Put the request on the table and return it with its answer; a refusal is raised.
 
     `alone` answers it where no driver is alive.
     """
-    return asking.ask(asked, kind, tasks=tasks, text=text, alone=alone or (lambda request: record_alone(asked)))
+    alone = alone or (lambda request: record_alone(asked))
+    return asking.ask(asked, kind, tasks=tasks, text=text, body=body, alone=alone)
 
 
 def tell_answer(asked: Asked, request: Request, *, quiet: bool = False) -> int:

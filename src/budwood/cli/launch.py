@@ -70,7 +70,7 @@ def _drive(what: Launch, store: Store, *, ready: Callable[[], None] | None = Non
         name=what.name,
         opening=what.opening,
         strategy=what.strategy,
-        executor=what.project.executor(what.run, what.settings),
+        executor=what.project.executor(what.run, what.settings, store=store.address),
         manner=what.manner,
         ready=ready,
     )

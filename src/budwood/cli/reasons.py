@@ -179,6 +179,8 @@ def _active(scene: Scene, task: TaskState) -> Reason:
         return Reason(
             kind="queued", text=f"attempt {attempt.number} has been handed to slot {attempt.slot} for {for_s}{why}"
         )
+    if attempt.asks is not None:
+        return Reason(kind="needs-input", text=f"attempt {attempt.number} waits for an answer: {attempt.asks.text}")
     text = f"attempt {attempt.number} has been running for {for_s} (slot {attempt.slot}, pid {attempt.pid})"
     return Reason(kind="running", text=text)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from budwood._core import events as e
 from budwood._core.model import TaskId, TaskSpec
+from budwood._core.state import Progress
 from budwood.cli.text import one_line
 from budwood.project.times import span
 from budwood.project.words import counted, money, some
@@ -44,6 +45,11 @@ def _tasks_added(event: e.TasksAdded) -> str:
 def _what(task: TaskSpec) -> str:
     command = task.run if isinstance(task.run, str) else " ".join(task.run or ())
     return command or task.function or task.description or task.prompt or "nothing to run"
+
+
+def _created(event: e.TaskCreated) -> str:
+    by = "" if event.parent is None else f" by {event.parent}"
+    return f"{event.task.id} was created{by}: {_what(event.task)}"
 
 
 def _plan_revised(event: e.PlanRevised) -> str:
@@ -164,6 +170,13 @@ _SENTENCES: dict[type[e.Event], Callable[..., str]] = {
     e.LaneHeld: lambda event: f"{event.line} is held back: {event.reason}",
     e.LaneConflicted: _conflicted,
     e.LaneResolved: lambda event: f"the conflicts of {event.line} are solved ({event.by}): {event.commit[:12]}",
+    e.TaskCreated: _created,
+    e.TaskUpdated: lambda event: f"{event.task.id} was changed: {_what(event.task)}",
+    e.QuestionAsked: lambda event: f"{event.task}: attempt {event.attempt} asks: {event.text}",
+    e.QuestionAnswered: lambda event: f"{event.task}: attempt {event.attempt} was answered: {event.text}",
+    e.ProgressReported: lambda event: (
+        f"{event.task}: attempt {event.attempt} says: {Progress(event.text, event.percent, 0).words}"
+    ),
     e.RunPaused: lambda event: f"the run paused ({event.kind}): {event.reason}",
     e.RunWaiting: lambda event: f"the run waits: {event.reason}",
     e.RunResumed: lambda event: "the run goes on",

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from budwood._core.model import ENDED_RUN, AttemptPhase, RunPhase, TaskId, TaskPhase
 from budwood._core.rows import RunRow
-from budwood._core.state import RunState, TaskState
+from budwood._core.state import TaskState
 from budwood.cli.found import Found
 from budwood.cli.reasons import Scene, held_back
 from budwood.cli.verdict import more_flag
@@ -31,6 +31,10 @@ class OpenAttempt(Struct, frozen=True, kw_only=True):
     pid: int | None
     started_at: str | None
     elapsed_s: float
+    question: str | None
+    """What it asks a person, and waits for."""
+    progress: str | None
+    """How far it says that it has come."""
     found: Found | None
     """What it has come to, where nobody drives the run to record it; None while somebody does."""
 
@@ -51,15 +55,6 @@ class Failure(Struct, frozen=True, kw_only=True):
     attempts: int
 
 
-class Budget(Struct, frozen=True, kw_only=True):
-    """What may be used, was used, and is set aside for what runs; no limit, nothing left to tell."""
-
-    limit: float | None
-    spent: float
-    reserved: float
-    left: float | None
-
-
 def open_attempts(scene: Scene) -> list[OpenAttempt]:
     """List the open attempts by slot."""
     found = [_open_attempt(scene, task) for task in scene.state.open.values()]
@@ -78,17 +73,6 @@ def failures(scene: Scene) -> list[Failure]:
     return [_failure(scene, task) for task in failed[:MOST]]
 
 
-def budgets(state: RunState, now_ms: int) -> dict[str, Budget]:
-    """Tell of every budget how much of it is left."""
-    limits, spent = state.settings, state.spending
-    return {
-        "usd": _budget(limits.budget_usd, round(spent.cost_usd, 6), round(spent.reserved_usd, 6)),
-        "tokens": _budget(limits.budget_tokens, spent.tokens, spent.reserved_tokens),
-        "attempts": _budget(limits.max_attempts, spent.attempts, 0),
-        "time_s": _budget(limits.budget_time_s, round(state.driven_until(now_ms), 1), 0),
-    }
-
-
 def way_on(scene: Scene, row: RunRow) -> str | None:
     """Name the command that lets a run go on which does not; None if it goes on or has ended."""
     state = scene.state
@@ -102,11 +86,19 @@ def way_on(scene: Scene, row: RunRow) -> str | None:
     return None
 
 
+def answer_command(run: str, task: TaskId) -> str:
+    """Write the command that answers what a task asks."""
+    return f"budwood answer {shlex.quote(run)} {shlex.quote(str(task))} TEXT"
+
+
 def next_command(scene: Scene, row: RunRow) -> str | None:
     """Name the one command that helps this run on, if there is one."""
     follows = way_on(scene, row)
     if follows is not None:
         return follows
+    asking = next((task for task in scene.state.open.values() if task.attempt and task.attempt.asks), None)
+    if asking is not None:
+        return answer_command(row.name, asking.spec.id)
     if scene.state.counts[TaskPhase.FAILED]:
         return f"budwood why {shlex.quote(row.name)}"
     waits = next(undecided(scene.state), None) is not None
@@ -125,6 +117,8 @@ def _open_attempt(scene: Scene, task: TaskState) -> OpenAttempt:
         pid=attempt.pid,
         started_at=iso(attempt.started_at_ms),
         elapsed_s=round(max(0, scene.now_ms - since) / 1000, 3),
+        question=None if attempt.asks is None else attempt.asks.text,
+        progress=None if attempt.progress is None else attempt.progress.words,
         found=scene.found_of(task),
     )
 
@@ -133,8 +127,3 @@ def _failure(scene: Scene, task: TaskState) -> Failure:
     error = scene.error_of(task)
     kind, message = (task.error_type, "") if error is None else (error.type, error.message)
     return Failure(task=task.spec.id, type=kind, message=message, attempts=task.attempts)
-
-
-def _budget(limit: float | None, spent: float, reserved: float) -> Budget:
-    left = None if limit is None else max(0, round(limit - spent - reserved, 6))
-    return Budget(limit=limit, spent=spent, reserved=reserved, left=left)

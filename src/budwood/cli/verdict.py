@@ -27,6 +27,8 @@ _CAUSES = {
     "cancel": "cancel request",
     "retry": "retry request",
     "revise": "revision",
+    "created": "created task",
+    "updated": "updated task",
     "approved": "approval",
     "rejected": "rejection",
     "merged": "merge",

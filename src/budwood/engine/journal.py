@@ -61,6 +61,10 @@ class Journal:
             for follows in consequences(self.state, event):
                 self.record(follows)
 
+    def now_ms(self) -> int:
+        """Say what time it is for this driver."""
+        return self._clock.now_ms()
+
     def take_calls(self) -> list[Command]:
         """Return what may be done before it is durable."""
         calls, self._calls = self._calls, []

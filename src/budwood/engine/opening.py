@@ -78,13 +78,27 @@ def changed_settings(before: RunSettings, after: RunSettings) -> tuple[str, ...]
     return tuple(name for name, value in asdict(before).items() if value != new[name])
 
 
+def _kept(state: RunState, wanted: Mapping[str, TaskSpec], lanes: Sequence[LaneSpec]) -> set[str]:
+    """Name the tasks that were created while the run went on and stay: all but those that stand on what is gone."""
+    there = {str(lane.id) for lane in lanes}
+    kept: set[str] = set()
+    for task in state.tasks:
+        spec = task.spec
+        if task.is_created and not task.removed and (spec.lane is None or str(spec.lane) in there):
+            kept.add(str(spec.id))
+    while lost := {name for name in kept for need in state.by_id[name].spec.after if str(need) not in {*wanted, *kept}}:
+        kept -= lost
+    return kept
+
+
 def revision(state: RunState, tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpec]) -> PlanRevised | None:
     """Say how a plan differs from the one that the run has; None if it does not."""
     now = {str(task.spec.id): task.spec for task in state.tasks if not task.removed and task.spec.errand is None}
     wanted = {str(spec.id): spec for spec in tasks}
     added = tuple(spec for name, spec in wanted.items() if name not in now)
     changed = tuple(spec for name, spec in wanted.items() if name in now and now[name] != spec)
-    removed = tuple(spec.id for name, spec in now.items() if name not in wanted)
+    kept = _kept(state, wanted, lanes)
+    removed = tuple(spec.id for name, spec in now.items() if name not in wanted and name not in kept)
     if not (added or changed or removed) and list(lanes) == state.lanes:
         return None
     return PlanRevised(added=added, changed=changed, removed=removed, lanes=tuple(lanes))

@@ -5,7 +5,7 @@ how.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -24,8 +24,12 @@ from budwood._core.events import (
 )
 from budwood._core.model import ENDED_RUN, ENDED_TASK, Review, RunPhase, TaskId, TaskPhase
 from budwood._core.state import Made, RunState, TaskState
+from budwood.engine.creating import create, update
 from budwood.engine.journal import Journal
-from budwood.stores.base import Answer, Request, RequestBody
+from budwood.engine.refusal import Refusal
+from budwood.engine.speaking import answer, ask, report
+from budwood.engine.wanted import Answering, Asking, ChangedTask, Done, NewTask, Reporting, refuse_others
+from budwood.stores.base import Answer, Asker, Request, RequestBody
 
 _WANTED_AGAIN = (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED)
 
@@ -38,31 +42,53 @@ class Wish(NamedTuple):
 
     tasks: list[TaskState]
     text: str = ""
+    by: Asker | None = None
 
 
-class _Refusal(Exception):
-    """The request cannot be done; the text says why."""
+_UNTOLD = frozenset({"progress"})
+"""Requests that come too often to be told of beside what they bring about."""
+Act = Callable[[RunState, str, int], Done]
+"""Does what a request's body says, at a time."""
+Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 def take_request(journal: Journal, request: Request) -> None:
     """Do what a request asks, or refuse it; either way it is answered in the same commit."""
+    told = request.kind not in _UNTOLD
     try:
-        events, text = _answer(journal.state, request)
-    except _Refusal as refusal:
-        journal.record(RequestRefused(request=request.id, kind=request.kind, reason=str(refusal)))
+        events, text = _answer(journal, request)
+    except Refusal as refusal:
+        if told:
+            journal.record(RequestRefused(request=request.id, kind=request.kind, reason=str(refusal)))
         journal.answer(Answer(request=request.id, state="refused", text=str(refusal)))
         return
-    journal.record(RequestTaken(request=request.id, kind=request.kind, detail=text))
+    if told:
+        journal.record(RequestTaken(request=request.id, kind=request.kind, detail=text))
     for event in events:
         journal.record(event)
     journal.answer(Answer(request=request.id, state="taken", text=text))
 
 
-def _answer(state: RunState, request: Request) -> tuple[list[Event], str]:
+def _answer(journal: Journal, request: Request) -> Done:
     act = _KINDS.get(request.kind)
     if act is None:
-        raise _Refusal(f"a run does not understand {request.kind!r}")
-    return act(state, _read_wish(state, request.body))
+        raise Refusal(f"a run does not understand {request.kind!r}")
+    return act(journal.state, request.body, journal.now_ms())
+
+
+def _wishing(act: Callable[[RunState, Wish], Done]) -> Act:
+    return lambda state, body, _: act(state, _read_wish(state, body))
+
+
+def _reading(form: type[Body], act: Callable[[RunState, Body, int], Done]) -> Act:
+    def read(state: RunState, body: str, now_ms: int) -> Done:
+        try:
+            wanted = msgspec.json.decode(body, type=form)
+        except msgspec.MsgspecError as error:
+            raise Refusal(f"the request cannot be understood: {error}") from error
+        return act(state, wanted, now_ms)
+
+    return read
 
 
 def _read_wish(state: RunState, body: str) -> Wish:
@@ -71,24 +97,24 @@ def _read_wish(state: RunState, body: str) -> Wish:
     try:
         wish = msgspec.json.decode(body, type=RequestBody | list[TaskId])
     except msgspec.MsgspecError as error:
-        raise _Refusal(f"a request names tasks as a JSON list of ids ({error})") from error
+        raise Refusal(f"a request names tasks as a JSON list of ids ({error})") from error
     if isinstance(wish, list):
         return Wish(_named_tasks(state, wish))
-    return Wish(_named_tasks(state, wish.tasks) if wish.tasks else [], wish.text)
+    return Wish(_named_tasks(state, wish.tasks), wish.text, wish.by)
 
 
 def _named_tasks(state: RunState, ids: Sequence[TaskId]) -> list[TaskState]:
     if not ids:
-        raise _Refusal("a request for some tasks names none")
+        raise Refusal("a request for some tasks names none")
     unknown = [task_id for task_id in ids if str(task_id) not in state.by_id or state.task(task_id).removed]
     if unknown:
-        raise _Refusal(f"run {state.name} has no task {unknown[0]}")
+        raise Refusal(f"run {state.name} has no task {unknown[0]}")
     return list({state.task(task_id).number: state.task(task_id) for task_id in ids}.values())
 
 
-def _pause(state: RunState, _: Wish) -> tuple[list[Event], str]:
+def _pause(state: RunState, _: Wish) -> Done:
     if state.phase in ENDED_RUN:
-        raise _Refusal(f"run {state.name} is {state.phase.value}")
+        raise Refusal(f"run {state.name} is {state.phase.value}")
     if state.phase is RunPhase.PAUSED:
         return [], f"run {state.name} was paused already"
     events: list[Event] = [External(cause="pause"), RunPaused(kind="person", reason="paused by request")]
@@ -97,35 +123,37 @@ def _pause(state: RunState, _: Wish) -> tuple[list[Event], str]:
     return events, f"paused; {may}"
 
 
-def _resume(state: RunState, _: Wish) -> tuple[list[Event], str]:
+def _resume(state: RunState, _: Wish) -> Done:
     if state.phase is not RunPhase.PAUSED:
-        raise _Refusal(f"run {state.name} is {state.phase.value}, not paused")
+        raise Refusal(f"run {state.name} is {state.phase.value}, not paused")
     return [RunResumed()], "goes on"
 
 
-def _cancel(state: RunState, wish: Wish) -> tuple[list[Event], str]:
+def _cancel(state: RunState, wish: Wish) -> Done:
     tasks = wish.tasks
     if state.phase in ENDED_RUN:
-        raise _Refusal(f"run {state.name} is {state.phase.value}")
+        raise Refusal(f"run {state.name} is {state.phase.value}")
+    for task in tasks:
+        refuse_others(state, wish.by, task)
     wanted = tasks or [task for task in state.tasks if not task.removed]
     ids = tuple(task.spec.id for task in wanted if task.phase not in ENDED_TASK and not task.cancelling)
     if tasks and not ids:
-        raise _Refusal(f"task {tasks[0].spec.id} has ended: {tasks[0].phase.value}")
+        raise Refusal(f"task {tasks[0].spec.id} has ended: {tasks[0].phase.value}")
     events: list[Event] = [External(cause="cancel", task=task.spec.id) for task in tasks] or [External(cause="cancel")]
     events.append(TasksCancelled(tasks=ids, whole_run=not tasks))
     return events, f"tasks cancelled: {len(ids)}"
 
 
-def _retry(state: RunState, wish: Wish) -> tuple[list[Event], str]:
+def _retry(state: RunState, wish: Wish) -> Done:
     tasks = wish.tasks
     events: list[Event] = [External(cause="retry", task=task.spec.id) for task in tasks] or [External(cause="retry")]
     if not tasks:
         tasks = [task for task in state.tasks if task.phase in _WANTED_AGAIN and not task.removed]
         if not tasks:
-            raise _Refusal(f"run {state.name} has no failed, cancelled or skipped task")
+            raise Refusal(f"run {state.name} has no failed, cancelled or skipped task")
     for task in tasks:
         if task.phase not in _WANTED_AGAIN:
-            raise _Refusal(
+            raise Refusal(
                 f"task {task.spec.id} is {task.phase.value}; only what failed, was cancelled or skipped can be retried"
             )
     ids = tuple(state.tasks[number].spec.id for number in _with_relatives(state, tasks))
@@ -147,18 +175,18 @@ def _with_relatives(state: RunState, tasks: list[TaskState]) -> list[int]:
     return sorted(found)
 
 
-def _decide(state: RunState, wish: Wish, decision: Decision) -> tuple[list[Event], str]:
+def _decide(state: RunState, wish: Wish, decision: Decision) -> Done:
     if not wish.tasks:
-        raise _Refusal("a decision names its tasks")
+        raise Refusal("a decision names its tasks")
     events: list[Event] = []
     for task in wish.tasks:
         made = _candidate(task, decision)
         if made is None:
-            raise _Refusal(f"task {task.spec.id} has no candidate to decide about: it is {task.phase.value}")
+            raise Refusal(f"task {task.spec.id} has no candidate to decide about: it is {task.phase.value}")
         if not made.left.files:
-            raise _Refusal(f"task {task.spec.id} changed nothing: there is nothing to decide about")
+            raise Refusal(f"task {task.spec.id} changed nothing: there is nothing to decide about")
         if task.review is Review.MERGED and decision != "merged":
-            raise _Refusal(f"what task {task.spec.id} made is merged already")
+            raise Refusal(f"what task {task.spec.id} made is merged already")
         events.append(External(cause=decision, task=task.spec.id))
         events.append(TaskReviewed(task=task.spec.id, attempt=made.attempt, decision=decision, text=wish.text))
     return events, f"{decision}: {', '.join(str(task.spec.id) for task in wish.tasks)}"
@@ -171,39 +199,40 @@ def _candidate(task: TaskState, decision: Decision) -> Made | None:
     return task.last if decision == "rejected" and task.phase in ENDED_TASK else None
 
 
-def _revise(state: RunState, wish: Wish) -> tuple[list[Event], str]:
+def _revise(state: RunState, wish: Wish) -> Done:
     if len(wish.tasks) != 1:
-        raise _Refusal("a revision names one task")
+        raise Refusal("a revision names one task")
     (task,) = wish.tasks
     if task.last is None or not task.spec.agent:
-        raise _Refusal(f"no agent has left anything for task {task.spec.id} that could be revised")
+        raise Refusal(f"no agent has left anything for task {task.spec.id} that could be revised")
     if task.phase not in ENDED_TASK:
-        raise _Refusal(f"task {task.spec.id} is {task.phase.value}; only what has ended can be revised")
+        raise Refusal(f"task {task.spec.id} is {task.phase.value}; only what has ended can be revised")
     if not wish.text.strip():
-        raise _Refusal("a revision says what is wanted")
+        raise Refusal("a revision says what is wanted")
     events: list[Event] = [External(cause="revise", task=task.spec.id)]
     events.append(TaskRevised(task=task.spec.id, attempt=task.last.attempt, text=wish.text))
     return events, f"task {task.spec.id} goes on from attempt {task.last.attempt}"
 
 
-def _merge(state: RunState, wish: Wish) -> tuple[list[Event], str]:
-    try:
-        wanted = msgspec.json.decode(wish.text, type=MergeAsked)
-    except msgspec.MsgspecError as error:
-        raise _Refusal(f"a request to merge says how ({error})") from error
+def _merge(state: RunState, wanted: MergeAsked, _: int) -> Done:
     if state.settings.workspace is None:
-        raise _Refusal(f"run {state.name} has no workspaces, and so nothing to merge")
+        raise Refusal(f"run {state.name} has no workspaces, and so nothing to merge")
     return [External(cause="merge"), wanted], "finished lanes are merged when every task has ended"
 
 
-_KINDS: dict[str, Callable[[RunState, Wish], tuple[list[Event], str]]] = {
-    "pause": _pause,
-    "resume": _resume,
-    "cancel": _cancel,
-    "retry": _retry,
-    "approve": lambda state, wish: _decide(state, wish, "approved"),
-    "reject": lambda state, wish: _decide(state, wish, "rejected"),
-    "merged": lambda state, wish: _decide(state, wish, "merged"),
-    "revise": _revise,
-    "merge": _merge,
+_KINDS: dict[str, Act] = {
+    "pause": _wishing(_pause),
+    "resume": _wishing(_resume),
+    "cancel": _wishing(_cancel),
+    "retry": _wishing(_retry),
+    "approve": _wishing(lambda state, wish: _decide(state, wish, "approved")),
+    "reject": _wishing(lambda state, wish: _decide(state, wish, "rejected")),
+    "merged": _wishing(lambda state, wish: _decide(state, wish, "merged")),
+    "revise": _wishing(_revise),
+    "merge": _reading(MergeAsked, _merge),
+    "create": _reading(NewTask, create),
+    "update": _reading(ChangedTask, update),
+    "ask": _reading(Asking, ask),
+    "answer": _reading(Answering, answer),
+    "progress": _reading(Reporting, report),
 }

@@ -125,7 +125,8 @@ class Strategist:
         return None
 
     def _is_settled(self, task: TaskState) -> bool:
-        return task.number in self._seen or task.spec.errand is not None
+        """Say whether the strategy need not wait for a task: it has ended, or is none of its own."""
+        return task.number in self._seen or task.is_created or task.spec.errand is not None
 
     def _window(self, state: RunState) -> int:
         return state.settings.window or self._strategy.window

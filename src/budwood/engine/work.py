@@ -71,7 +71,7 @@ def _make(state: RunState, task: TaskState, attempt: AttemptState | _Next) -> Wo
         memory_bytes=spec.memory_bytes,
         output_bytes=settings.output_bytes,
         contain=settings.contain,
-        begun=attempt.phase is AttemptPhase.RUNNING,
+        begun=attempt.phase is not AttemptPhase.QUEUED,
     )
 
 

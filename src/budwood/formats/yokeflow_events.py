@@ -7,7 +7,17 @@ by folding what it is shown.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from budwood._core.events import AttemptEnded, AttemptQueued, Event, PlanRevised, Recorded, TasksAdded, about
+from budwood._core.events import (
+    AttemptEnded,
+    AttemptQueued,
+    Event,
+    PlanRevised,
+    Recorded,
+    TaskCreated,
+    TasksAdded,
+    TaskUpdated,
+    about,
+)
 from budwood._core.model import ENDED_TASK, TaskId, TaskPhase
 from budwood._core.replay import fold
 from budwood._core.state import RunState, TaskState
@@ -62,7 +72,7 @@ class Translator:
 
     def _count(self, event: Event) -> None:
         """Keep up with which tasks are in which batch, and which have ended."""
-        revised = isinstance(event, PlanRevised)
+        revised = isinstance(event, PlanRevised | TaskCreated | TaskUpdated)
         if revised:  # batches may be others now
             self._sizes.clear()
             self._open.clear()

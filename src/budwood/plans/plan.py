@@ -12,6 +12,9 @@ from budwood._core.model import LaneSpec, RunSettings, TaskSpec
 from budwood.errors import PlanError
 from budwood.settings import KEYS, Layer, Resolved, Scope
 
+AGENT_TIMEOUT_S = 3600.0
+AGENT_RETRIES = 1
+"""What a task for an agent gets that nobody said."""
 MIN_MEMORY = 1024 * 1024
 """No process starts in less; whoever writes less has forgotten the unit."""
 

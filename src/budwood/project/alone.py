@@ -77,7 +77,8 @@ class Alone:
     def _lone(self, listener: Listener | None = None) -> Iterator[Lone]:
         """Make a driver for a moment; a web address that is told of the run's events is told of these, too."""
         row, store, project = self._asked.row, self._asked.store, project_of(self._asked.row)
-        executor = project.executor(row.id, run_settings(self._asked.resolved, this_machine()))
+        settings = run_settings(self._asked.resolved, this_machine())
+        executor = project.executor(row.id, settings, store=store.address)
         telling = Telling(project, run=row.id, open_store=store.reopen, given=self._notify)
         yield self._watch(store, executor, run=row.id, listener=both(telling, listener))
         problem = telling.leave(within_s=LEAVE_WITHIN_S)

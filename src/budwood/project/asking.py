@@ -37,17 +37,24 @@ class Asked:
 
 
 def ask(
-    asked: Asked, kind: str, *, tasks: Sequence[str] = (), text: str = "", alone: Callable[[Request], None]
+    asked: Asked,
+    kind: str,
+    *,
+    tasks: Sequence[str] = (),
+    text: str = "",
+    body: str = "",
+    alone: Callable[[Request], None],
 ) -> Request:
     """Put the request on the table and return it with its answer; a refusal is raised.
 
-    `alone` answers it where no driver is alive. One that is still pending has a driver that does not answer.
+    It is about tasks, with a text, or says what it says in a `body` of its own. `alone` answers it where no driver is
+    alive. One that is still pending has a driver that does not answer.
     """
     store, row = asked.store, asked.row
     ids: list[TaskId] = [find_task(store, row, task).id for task in tasks]
     wish: object = RequestBody(tasks=ids, text=text) if text else ids
-    body = msgspec.json.encode(wish).decode() if ids or text else ""
-    request = store.ask(row.id, kind, body=body, key=secrets.token_hex(8))
+    said = msgspec.json.encode(wish).decode() if ids else body
+    request = store.ask(row.id, kind, body=said, key=secrets.token_hex(8))
     answered = _settle(asked, request, alone)
     if answered.state == "refused":
         raise UsageError(answered.answer, hint=f"budwood show {row.name} shows where it stands")

@@ -15,6 +15,7 @@ from budwood.agents.base import Agent, Price
 from budwood.agents.config import AgentConfig
 from budwood.agents.making import make_agent
 from budwood.agents.prompts import Briefing, Note, Result, prompt_for
+from budwood.agents.serving import WAIT
 from budwood.engine.workshop.bench import Bench, Means
 from budwood.engine.workshop.orders import Dependency, Order
 from budwood.engine.workshop.outfit import Outfitter
@@ -23,6 +24,9 @@ from budwood.executors.local import RunPaths
 from budwood.project.place import Project, state_home
 from budwood.project.workspaces import Ground, find_ground, make_pool, pool_folder
 from budwood.workspaces.ports import Ports
+
+SERVER = (sys.executable, "-m", "budwood", "mcp", "--wait", WAIT)
+"""What starts the MCP server: this very installation."""
 
 
 def run_refs(name: str, run: str) -> str:
@@ -43,7 +47,8 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
 
     @cache
     def agent_of(agent: str) -> Agent:
-        return make_agent(configs[agent], python=sys.executable, prices=prices)
+        mcp = SERVER if settings.mcp else ()
+        return make_agent(configs[agent], python=sys.executable, prices=prices, mcp=mcp)
 
     means = Means(
         repository=ground.repository,

@@ -16,7 +16,9 @@ from budwood._core.events import (
     Recorded,
     RunCreated,
     SettingsChanged,
+    TaskCreated,
     TasksAdded,
+    TaskUpdated,
 )
 from budwood._core.model import RunSettings, TaskId, TaskSpec
 from budwood._core.reserve import model_of, reserve_of
@@ -85,6 +87,8 @@ def _as_they_ended(events: Iterable[Recorded], specs: dict[str, TaskSpec]) -> It
                 specs[str(spec.id)] = spec
             case PlanRevised(added=added, changed=changed):
                 specs.update((str(task.id), task) for task in (*added, *changed))
+            case TaskCreated(task=spec) | TaskUpdated(task=spec):
+                specs[str(spec.id)] = spec
             case AttemptQueued(task=task, agent=agent):
                 spec = specs[str(task)]
                 queued[str(task)] = agent, spec, reserve_of(settings, spec)

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from budwood._core.events import Recorded
 from budwood._core.model import ENDED_TASK, TaskPhase
-from budwood._core.state import RunState
+from budwood._core.state import AttemptState, RunState
 
 
 class Running(Struct, frozen=True):
@@ -20,6 +20,9 @@ class Running(Struct, frozen=True):
     task: str
     slot: int
     began_at_ms: int
+    says: str = ""
+    """What it asks, or how far it says that it has come."""
+    asks: bool = False
 
 
 class News(Struct, frozen=True, kw_only=True):
@@ -87,8 +90,10 @@ class Feed:
 
 
 def _running(state: RunState) -> list[Running]:
-    return [
-        Running(str(task.spec.id), task.attempt.slot, task.attempt.started_at_ms or task.attempt.queued_at_ms)
-        for task in state.open.values()
-        if task.attempt is not None
-    ]
+    return [_running_one(str(task.spec.id), task.attempt) for task in state.open.values() if task.attempt is not None]
+
+
+def _running_one(task: str, attempt: AttemptState) -> Running:
+    asks, progress = attempt.asks, attempt.progress
+    says = asks.text if asks is not None else "" if progress is None else progress.words
+    return Running(task, attempt.slot, attempt.started_at_ms or attempt.queued_at_ms, says, asks is not None)

@@ -12,19 +12,18 @@ from pathlib import Path
 import msgspec
 
 from budwood._core.model import AgentTerms, RunSettings, TaskSpec
+from budwood.agents.base import Ability
 from budwood.agents.config import AgentConfig, AgentSettings
 from budwood.agents.finding import billing_of, find_login, find_program
 from budwood.agents.making import make_agent
 from budwood.agents.rules import Choice, choose
 from budwood.errors import PlanError, UsageError
-from budwood.plans import Plan
+from budwood.plans import AGENT_RETRIES, AGENT_TIMEOUT_S, Plan
 from budwood.project.agents import agent_settings
 from budwood.project.place import Project
 from budwood.settings import DEFAULT, Resolved
 
 AGENT_SLOTS = 3
-AGENT_TIMEOUT_S = 3600.0
-AGENT_RETRIES = 1
 
 
 def man(
@@ -68,6 +67,16 @@ def with_agents(settings: RunSettings, names: Sequence[str], project: Project, r
     wider = msgspec.structs.replace(settings, agents=settings.agents | new, resolve=tuple(names))
     refuse_missing(wider, (), project)
     return wider
+
+
+def without_tools(settings: RunSettings) -> list[str]:
+    """Say which agents of a run that has `mcp` will not have the tools."""
+    configs = {name: msgspec.convert(terms.config, AgentConfig) for name, terms in settings.agents.items()}
+    agents = {name: make_agent(config, python=sys.executable) for name, config in configs.items()}
+    cannot = [name for name, agent in agents.items() if Ability.MCP not in agent.abilities]
+    if not agents:
+        return ["mcp is set, and no task is an agent's"]
+    return [f"mcp is set, and these agents take no MCP server: {', '.join(cannot)}"] if cannot else []
 
 
 def _manned(

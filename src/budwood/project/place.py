@@ -18,6 +18,7 @@ from budwood._core.rows import RunRow
 from budwood.engine.workshop import Workshop
 from budwood.errors import SettingsError, UsageError
 from budwood.executors.local import LocalExecutor, RunPaths, Tokens, find_binary, make_runtime
+from budwood.executors.local.access import Access, make_access
 from budwood.plans import Plan
 from budwood.stores import Store, is_there, open_store
 from budwood.stores.address import is_postgres, refuse_misspelt, shown
@@ -117,7 +118,7 @@ class Project:
         """Say whether a program can be started, by its path or as a name on the PATH."""
         return shutil.which(name, path=self.environ.get("PATH")) is not None
 
-    def executor(self, run: str, settings: RunSettings) -> Workshop:
+    def executor(self, run: str, settings: RunSettings, *, store: str) -> Workshop:
         """Make the executor of one run; its files lie in the project's state directory, wherever the store is."""
         make_state_dir(self.state_dir)
         paths = RunPaths(self.run_dir(run), runtime=make_runtime(runtime_root(), run))
@@ -128,6 +129,7 @@ class Project:
             binary=find_binary(),
             environ=self.environ,
             tokens=None if limit is None else lambda loop: Tokens(machine_dir(), limit, loop=loop),
+            access=_access(paths, run, store) if store else None,
         )
         return Workshop(local, lambda name, settings: self._bench(paths, run, name, settings))
 
@@ -135,6 +137,14 @@ class Project:
         from budwood.project.bench import make_bench  # what only runs with workspaces need takes long to load
 
         return make_bench(self, paths, run=run, name=name, settings=settings)
+
+
+def _access(paths: RunPaths, run: str, store: str) -> Access | None:
+    """Let attempts speak for themselves; a run can be looked after and cancelled where nothing can be written, too."""
+    try:
+        return make_access(paths.run_dir, run=run, store=store)
+    except (OSError, ValueError):
+        return None
 
 
 def find_project(start: Path | None = None) -> Project:

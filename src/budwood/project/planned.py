@@ -60,13 +60,18 @@ class Planned:
 
     def warnings(self) -> list[str]:
         """List what is allowed and probably not meant."""
-        return warnings(
+        found = warnings(
             self.plan,
             self.graph,
             self.settings,
             machine=this_machine_now() if self.settings.agents else None,
             slots_given=self.resolved.origin("slots") != DEFAULT,
         )
+        if self.settings.mcp:
+            from budwood.project.manning import without_tools  # without agents a run starts sooner
+
+            found += without_tools(self.settings)
+        return found
 
     def expecting(self, found: Expectations) -> "Planned":
         """Let attempts reserve what earlier ones have cost."""

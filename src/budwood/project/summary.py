@@ -5,8 +5,22 @@ Knows events. Its size is bounded by the slots, whatever the number of tasks. Mu
 
 from collections.abc import Callable
 
-from budwood._core.events import AttemptEnded, AttemptQueued, AttemptStarted, RunPaused, RunResumed, RunWaiting
+from msgspec.structs import replace
+
+from budwood._core.events import (
+    AttemptEnded,
+    AttemptQueued,
+    AttemptStarted,
+    Event,
+    ProgressReported,
+    QuestionAnswered,
+    QuestionAsked,
+    RunPaused,
+    RunResumed,
+    RunWaiting,
+)
 from budwood._core.model import TaskPhase
+from budwood._core.state import Progress
 from budwood.project.feed import News, Running
 
 _ENOUGH = 3
@@ -51,6 +65,22 @@ class Summary:
                 self.state = event.reason
             elif isinstance(event, RunResumed):
                 self.state = ""
+            else:
+                self._hear(event)
+
+    def _hear(self, event: Event) -> None:
+        """Keep the last word of an attempt; a question before all else."""
+        if isinstance(event, QuestionAsked | QuestionAnswered | ProgressReported):
+            running = self.running.get(str(event.task))
+            if running is None:
+                return
+            if isinstance(event, QuestionAsked):
+                self.running[str(event.task)] = replace(running, says=event.text, asks=True)
+            elif isinstance(event, QuestionAnswered):
+                self.running[str(event.task)] = replace(running, says="", asks=False)
+            elif not running.asks:
+                said = Progress(event.text, event.percent, 0).words
+                self.running[str(event.task)] = replace(running, says=said)
 
     def _open(self, task: str, slot: int, at_ms: int) -> None:
         self.running[task] = Running(task, slot, at_ms)
@@ -58,7 +88,7 @@ class Summary:
 
     def _begin(self, task: str, began_at_ms: int) -> None:
         if task in self.running:
-            self.running[task] = Running(task, self.running[task].slot, began_at_ms)
+            self.running[task] = replace(self.running[task], began_at_ms=began_at_ms)
 
     def _end(self, event: AttemptEnded) -> None:
         self.running.pop(str(event.task), None)

@@ -60,11 +60,19 @@ class Request(Struct, frozen=True, kw_only=True):
     answer: str = ""
 
 
-class RequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Asker(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The attempt that asks for something; where none is named, a person does."""
+
+    task: TaskId
+    attempt: int
+
+
+class RequestBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """What a request says beside its kind, where that is more than a list of tasks."""
 
     tasks: list[TaskId]
     text: str = ""
+    by: Asker | None = None
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -119,6 +127,11 @@ class Store(ABC):
     @abstractmethod
     def where(self) -> str:
         """Say where this store is, for people."""
+
+    @property
+    def address(self) -> str:
+        """Say how another process opens this store; it may hold a password. Empty where none can."""
+        return ""
 
     @abstractmethod
     def reopen(self) -> "Store":

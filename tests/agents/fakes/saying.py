@@ -9,11 +9,13 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
 BAD_CALL = 99
+_CLIENT = {"name": "fake", "version": "1"}
 SOON_S = 3
 """How soon a limit ends that ends soon."""
 
@@ -77,6 +79,36 @@ def warn(text: str) -> None:
     sys.stdout.flush()
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
+
+
+def use_server(words: Sequence[str], env: Mapping[str, str]) -> None:
+    """Start an MCP server as a real program does: with few variables of one's own and those that were declared for it.
+
+    What it lists is written into a file, and so is what it says of the task; a task is created.
+    """
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+    server = subprocess.Popen([*words], env={**kept, **env}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert server.stdin is not None
+    assert server.stdout is not None
+    created = {"description": "Further work", "run": "echo further > further.txt"}
+    answers = []
+    for number, (method, params) in enumerate(
+        (
+            ("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": _CLIENT}),
+            ("tools/list", {}),
+            ("tools/call", {"name": "get_context", "arguments": {}}),
+            ("tools/call", {"name": "create_task", "arguments": created}),
+        )
+    ):
+        server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n")
+        server.stdin.flush()
+        answers.append(json.loads(server.stdout.readline() or complain(f"the server {words} went away")))
+    server.stdin.close()
+    if server.wait(30):
+        complain(f"the server ended with {server.returncode}")
+    names = [tool["name"] for tool in answers[1]["result"]["tools"]]
+    told = [json.loads(answer["result"]["content"][0]["text"]) for answer in answers[2:]]
+    write_file("tools.txt", json.dumps({"tools": names, "task": told[0]["task"]["task"], "created": told[1]["task"]}))
 
 
 def crash(number: int = signal.SIGSEGV) -> None:

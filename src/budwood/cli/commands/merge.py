@@ -99,7 +99,7 @@ def _tell_driver(asked: Asked, wanted: MergeAsked, settings: RunSettings) -> int
             f"run {asked.row.name} is being driven, and began without agent {unknown[0]}",
             hint="give the command again when it has ended",
         )
-    return tell_answer(asked, ask(asked, "merge", text=msgspec.json.encode(wanted).decode()))
+    return tell_answer(asked, ask(asked, "merge", body=msgspec.json.encode(wanted).decode()))
 
 
 def _changes(asked: Asked, desk: Desk, resolve: tuple[str, ...]) -> dict[str, object]:

@@ -2,13 +2,16 @@
 
 import click
 
-from budwood._core.model import ENDED_RUN, RunPhase
+from budwood._core.model import ENDED_RUN, AttemptPhase, RunPhase
 from budwood._core.rows import RunRow
 from budwood.cli.commands.ls import write_runs
+from budwood.cli.looking import read_state
+from budwood.cli.standing import answer_command
 from budwood.cli.text import bold, one_line
 from budwood.cli.verdict import more_flag
 from budwood.project.find import NOT_BEGUN, begin_command
 from budwood.project.place import find_project
+from budwood.stores import Store
 
 _ENDED = 5
 _BEGIN = """\
@@ -32,13 +35,14 @@ def show_overview() -> None:
         rows = store.runs()
         moved = {row.id: place for row in rows if (place := store.moved_to(row.id)) is not None}
         drivers = {row.id: None if row.phase in ENDED_RUN else store.holder(row.id) for row in rows}
+        asking = {row.id: found for row in rows if row.id not in moved and (found := _questions(store, row))}
     if not rows:
         click.echo(_BEGIN)
         return
-    needs = [row for row in rows if _needs_you(row, drivers[row.id]) and row.id not in moved]
+    needs = [row for row in rows if (row.id in asking or _needs_you(row, drivers[row.id])) and row.id not in moved]
     runs = [row for row in rows if row.phase not in ENDED_RUN and row not in needs and row.id not in moved]
     ended = [row for row in rows if row.phase in ENDED_RUN and row.id not in moved][-_ENDED:]
-    _write_needs(needs, drivers)
+    _write_needs(needs, drivers, asking)
     for title, some in (("Runs", runs), ("Ended", ended)):
         if some:
             click.echo(bold(title))
@@ -54,13 +58,30 @@ def _needs_you(row: RunRow, driver: str | None) -> bool:
     return row.phase not in ENDED_RUN and (driver is None or row.phase is RunPhase.PAUSED)
 
 
-def _write_needs(needs: list[RunRow], drivers: dict[str, str | None]) -> None:
+def _questions(store: Store, row: RunRow) -> list[str]:
+    """Write what the attempts of a run ask, and how each is answered."""
+    if row.phase in ENDED_RUN or not row.active:
+        return []
+    if not any(attempt.phase is AttemptPhase.NEEDS_INPUT for attempt in store.attempts(row.id)):
+        return []
+    asking = [(task, task.attempt.asks) for task in read_state(store, row).open.values() if task.attempt is not None]
+    return [
+        f"{one_line(str(task.spec.id))} asks: {one_line(asks.text)}; {answer_command(row.name, task.spec.id)}"
+        for task, asks in asking
+        if asks is not None
+    ]
+
+
+def _write_needs(needs: list[RunRow], drivers: dict[str, str | None], asking: dict[str, list[str]]) -> None:
     if not needs:
         return
     click.echo(bold("Needs you"))
     write_runs(needs, drivers, indent="  ")
     for row in needs:
-        click.echo(f"  {row.name}: {_need(row)}")
+        if _needs_you(row, drivers[row.id]):
+            click.echo(f"  {row.name}: {_need(row)}")
+        for question in asking.get(row.id, ()):
+            click.echo(f"  {row.name}: {question}")
     click.echo()
 
 

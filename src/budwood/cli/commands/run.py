@@ -35,6 +35,7 @@ from budwood.stores import Store
 @click.option("--include-dirty", is_flag=True, help="Start with your checkout as it is, changes and new files too.")
 @click.option("--keep", is_flag=True, default=None, help="Leave the workspaces of ended attempts as they are.")
 @click.option("--no-budget", is_flag=True, help="Let agents that cost money run without a limit on it.")
+@click.option("--mcp", is_flag=True, default=None, help="Give agents that can the MCP server of budwood.")
 @click.option("--again", is_flag=True, help="Make a new run, even if this file's last one is unfinished or done.")
 @click.option("--dry-run", is_flag=True, help="Show what would run; start and write nothing.")
 @drive_options

@@ -8,11 +8,13 @@ import msgspec
 from msgspec.structs import asdict
 
 from budwood._core.events import AttemptEnded
-from budwood._core.model import AttemptPhase
+from budwood._core.model import OPEN_ATTEMPT, AttemptPhase
 from budwood._core.rows import AttemptRow, DependencyRow, RunRow, TaskRow
+from budwood._core.state import AttemptState, TaskState
 from budwood.cli.arguments import run_argument, task_argument
 from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
 from budwood.cli.shapes import Shape, attempt_shape, run_shape, task_shape
+from budwood.cli.standing import answer_command
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import bold, dim, one_line, tinted
 from budwood.errors import UsageError
@@ -121,12 +123,18 @@ def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> No
     attempts = store.attempts(row.id, task.number)
     ended = [(attempt, _end(store, row, attempt)) for attempt in attempts]
     needs, dependants = _neighbours(store, row, task)
-    review = _review(store, row, task) if any(end is not None and end.left for _, end in ended) else None
+    is_open = any(attempt.phase in OPEN_ATTEMPT for attempt in attempts)
+    reviewed = any(end is not None and end.left for _, end in ended)
+    state = read_state(store, row).tasks[task.number] if is_open or reviewed else None
+    review = None if state is None else _review(state)
+    says = _says(None if state is None else state.attempt)
     if as_json:
-        shape: Shape = {**task_shape(task), "after": needs, "before": dependants, "review": review}
+        shape: Shape = {**task_shape(task), "after": needs, "before": dependants, "review": review, **says}
         write_json({"run": row.name, "task": shape, "attempts": [_attempt_shape(task, *each) for each in ended]})
         return
-    _write_task_head(row, task, needs=needs, dependants=dependants, review=review)
+    _write_task_head(row, task, needs=needs, dependants=dependants, more={"review": review, **says})
+    if says.get("question"):
+        note(f"\nhint: {answer_command(row.name, task.id)}")
     if attempts:
         click.echo()
         now = now_ms()
@@ -159,9 +167,16 @@ def _result(end: AttemptEnded) -> object:
     return found
 
 
-def _review(store: Store, row: RunRow, task: TaskRow) -> str | None:
-    review = read_state(store, row).tasks[task.number].review
-    return None if review is None else review.value
+def _review(state: TaskState) -> str | None:
+    return None if state.review is None else state.review.value
+
+
+def _says(attempt: AttemptState | None) -> dict[str, str | None]:
+    """Tell what the open attempt asks, and how far it says that it has come."""
+    return {
+        "question": None if attempt is None or attempt.asks is None else attempt.asks.text,
+        "progress": None if attempt is None or attempt.progress is None else attempt.progress.words,
+    }
 
 
 def _attempt_shape(task: TaskRow, attempt: AttemptRow, end: AttemptEnded | None) -> Shape:
@@ -205,7 +220,7 @@ def _neighbours(store: Store, row: RunRow, task: TaskRow) -> tuple[list[object],
 
 
 def _write_task_head(
-    row: RunRow, task: TaskRow, *, needs: list[object], dependants: list[object], review: str | None
+    row: RunRow, task: TaskRow, *, needs: list[object], dependants: list[object], more: dict[str, str | None]
 ) -> None:
     phase = tinted(task.phase.value) + (dim("  no longer in the plan") if task.removed else "")
     place = dim(f"task {task.number} of run {row.name}, key {task.key}")
@@ -220,7 +235,7 @@ def _write_task_head(
         "before": some(dependants, 10),
         "because": "" if task.because is None else f"{task.because} did not succeed",
         "cost": money(task.cost_usd) if task.cost_usd else "",
-        "review": review or "",
+        **{"asks" if name == "question" else name: one_line(text or "") for name, text in more.items()},
     }
     for name, text in lines.items():
         if text:
@@ -241,7 +256,7 @@ def _attempt_cells(attempt: AttemptRow, now: int) -> list[object]:
 
 
 def _ending(attempt: AttemptRow) -> str:
-    if attempt.phase is AttemptPhase.RUNNING:
+    if attempt.phase in (AttemptPhase.RUNNING, AttemptPhase.NEEDS_INPUT):
         return f"pid {attempt.pid}"
     if attempt.error is None:
         return "" if attempt.exit_code is None else f"exit code {attempt.exit_code}"

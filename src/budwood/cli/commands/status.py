@@ -14,9 +14,10 @@ from budwood.cli.found import Found, look_for
 from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
 from budwood.cli.reasons import Scene, found_words
 from budwood.cli.shapes import Shape, run_shape
-from budwood.cli.standing import budgets, failures, next_command, open_attempts, waiting
+from budwood.cli.standing import failures, next_command, open_attempts, waiting
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import bold, dim, one_line, tinted
+from budwood.project.budgets import budgets
 from budwood.project.find import NOT_BEGUN, find_run
 from budwood.project.place import run_dir_of
 from budwood.project.times import ago, span
@@ -146,11 +147,15 @@ def _write_lists(scene: Scene) -> None:
     counts = scene.state.counts
     attempts = open_attempts(scene)
     over = [one for one in attempts if found_words(one.found)]
-    running = [
-        [one.task, one.attempt, one.slot, one.pid or "", span(one.elapsed_s)] for one in attempts if one not in over
-    ]
+    asking = [one for one in attempts if one.question is not None and one not in over]
+    running = [one for one in attempts if one not in over]
     numbers = [Column(name, right=True) for name in ("ATTEMPT", "SLOT", "PID", "FOR")]
-    _write_list("running", [_TASK, *numbers], running, total=len(running))
+    asked = [[one.task, one.question] for one in asking]
+    _write_list("needs input", [_TASK, Column("ASKS", flexible=True)], asked, total=len(asked))
+    says = [Column("SAYS", flexible=True)] if any(one.progress for one in running) else []
+    cells = [[one.task, one.attempt, one.slot, one.pid or "", span(one.elapsed_s)] for one in running]
+    rows = [[*row, one.progress or ""][: 5 + len(says)] for row, one in zip(cells, running, strict=True)]
+    _write_list("running", [_TASK, *numbers, *says], rows, total=len(running))
     left = [[one.task, one.attempt, found_words(one.found)] for one in over]
     _write_list("no longer running", [_TASK, numbers[0], Column("IT", flexible=True)], left, total=len(over))
     _write_list(

@@ -15,6 +15,9 @@ from budwood.project.feed import News
 from budwood.project.times import span
 from budwood.project.words import counted, some
 
+_OF_AGENTS = ("create", "update", "ask", "answer")
+"""Requests whose answers speak for themselves."""
+
 
 class Line(Struct, frozen=True):
     """One line; `kind` tells a view whether and in which colour it is shown."""
@@ -151,7 +154,17 @@ def _window(recorded: e.Recorded, news: News, _: str) -> Line:
 def _asked(recorded: e.Recorded, news: News, _: str) -> Line:
     event = recorded.event
     assert isinstance(event, e.RequestTaken)
+    if event.kind in _OF_AGENTS:
+        return Line("note", event.detail)
     return Line("note", f"asked to {event.kind}: {event.detail}")
+
+
+def _question(recorded: e.Recorded, news: News, _: str) -> Line:
+    event = recorded.event
+    assert isinstance(event, e.QuestionAsked)
+    task = shlex.quote(str(event.task))
+    text = f"asks  {one_line(str(event.task))}  {one_line(event.text)}  budwood answer {news.name} {task} TEXT"
+    return Line("asks", text)
 
 
 _TOLD: dict[type, Callable[[e.Recorded, News, str], Line | None]] = {
@@ -165,4 +178,5 @@ _TOLD: dict[type, Callable[[e.Recorded, News, str], Line | None]] = {
     e.RunWaiting: _waiting,
     e.WindowFull: _window,
     e.RequestTaken: _asked,
+    e.QuestionAsked: _question,
 }

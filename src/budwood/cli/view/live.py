@@ -34,6 +34,7 @@ _COLOURS = {
     "cancelled": "yellow",
     "paused": "yellow",
     "waiting": "yellow",
+    "asks": "magenta",
     "warning": "yellow",
 }
 _COUNTED = (TaskPhase.DONE, TaskPhase.FAILED, TaskPhase.SKIPPED, TaskPhase.CANCELLED)
@@ -110,6 +111,8 @@ def picture(summary: Summary, *, width: int, height: int, colour: bool = True) -
         row.append(f"{span(summary.running_s(each)):>10}", style="cyan")
         row.append(f"  {one_line(each.task):<{min(widest, max(8, width - 30))}}")
         row.append(f"  slot {each.slot}", style="dim")
+        if each.says:
+            row.append(f"  {one_line(each.says)}", style="magenta" if each.asks else "dim")
         lines.append(row)
     if len(shown) < len(running):
         lines.append(Text(f"              and {len(running) - len(shown)} more are running", style="dim"))

@@ -16,6 +16,7 @@ from budwood._core.model import AttemptPhase, Outcome
 from budwood.errors import ExecutorError
 from budwood.executors.base import Executor, Loop, Recovered, Sink, Work
 from budwood.executors.environment import clean
+from budwood.executors.local.access import Access
 from budwood.executors.local.ground import Ground, Place
 from budwood.executors.local.leftovers import (
     INLINE_LOG_BYTES,
@@ -62,8 +63,10 @@ class LocalExecutor(Executor):
         binary: Path,
         environ: Mapping[str, str],
         tokens: Callable[[Loop], Tokens] | None = None,
+        access: Access | None = None,
     ) -> None:
         self._paths = paths
+        self._access = access
         self._place = Place(paths, run_id, binary, dict(environ), clean(environ))
         self._make_tokens = tokens
         self._tokens: Tokens | None = None
@@ -260,6 +263,9 @@ class LocalExecutor(Executor):
         env = self._place.environment(work.env_pass, work.env)
         env["BUDWOOD_MARK"] = self._place.mark(work.id)
         env["BUDWOOD_USAGE"] = f"{directory}/usage.json"
+        if self._access is not None:
+            env["BUDWOOD_ACCESS"] = str(self._access.file)
+            env["BUDWOOD_TOKEN"] = self._access.token(work.id)
         return Start(
             fence=self._fence,
             attempt=work.id,

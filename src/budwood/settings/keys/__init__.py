@@ -24,6 +24,8 @@ NOT_SETTINGS = frozenset(
         "BUDWOOD_WORKSPACE",
         "BUDWOOD_ATTEMPT_SEED",
         "BUDWOOD_MARK",
+        "BUDWOOD_ACCESS",
+        "BUDWOOD_TOKEN",
         "BUDWOOD_USAGE",
         "BUDWOOD_NOTIFY_SECRET",
     }

@@ -73,6 +73,10 @@ class PostgresStore(Store):
     def _tell(self, text: str) -> None:
         self.say(text)  # looked up each time: it is set after this was made
 
+    @property
+    def address(self) -> str:
+        return self._address
+
     def reopen(self) -> "PostgresStore":
         return PostgresStore(self._address, create=False, patience_s=self._patience_s)
 

@@ -65,6 +65,10 @@ class SqliteStore(Store):
     def renew_every_s(self) -> float | None:
         return None
 
+    @property
+    def address(self) -> str:
+        return str(self._path.absolute())
+
     def reopen(self) -> "SqliteStore":
         return SqliteStore(self._path, create=False, file_system=self._file_system)
 

@@ -1,0 +1,5 @@
+"""Why a request cannot be done, in words."""
+
+
+class Refusal(Exception):
+    """The request cannot be done; the text says why."""
