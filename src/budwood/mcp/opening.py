@@ -6,8 +6,8 @@ Knows the project and tokens.
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 
+from budwood._core.ids import LAST
 from budwood.errors import MissingExtra, UsageError
 from budwood.mcp.tokens import Bearer, read_bearer
 from budwood.project.asking import refuse_moved
@@ -25,20 +25,16 @@ def opened(
     if bearer is not None:
         if store is not None:
             raise UsageError("an attempt knows its store", hint="leave --store out")
-        with open_store(_place(bearer.store), create=False) as there:
+        with open_store(bearer.store, create=False) as there:
             if run is not None and find_run(there, run).id != bearer.run:
                 raise UsageError(f"this attempt has a token for its own run, not for {run}", hint="leave RUN out")
             yield there, bearer.run, bearer
         return
     project = find_project()
     with project.open_store(project.resolve(flags={"store": store}), create=False) as here:
-        row = find_run(here, run or "last")
+        row = find_run(here, run or LAST)
         refuse_moved(here, row)
         yield here, row.id, None
-
-
-def _place(address: str) -> str | Path:
-    return address if "://" in address else Path(address)
 
 
 def need_sdk() -> None:
