@@ -61,6 +61,7 @@ class Journal:
             for follows in consequences(self.state, event):
                 self.record(follows)
 
+    @property
     def now_ms(self) -> int:
         """Say what time it is for this driver."""
         return self._clock.now_ms()

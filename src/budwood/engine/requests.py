@@ -73,7 +73,7 @@ def _answer(journal: Journal, request: Request) -> Done:
     act = _KINDS.get(request.kind)
     if act is None:
         raise Refusal(f"a run does not understand {request.kind!r}")
-    return act(journal.state, request.body, journal.now_ms())
+    return act(journal.state, request.body, journal.now_ms)
 
 
 def _wishing(act: Callable[[RunState, Wish], Done]) -> Act:
