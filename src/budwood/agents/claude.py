@@ -8,7 +8,7 @@ Its own retries are off, because it repeats a refused key for minutes; its sessi
 Knows this program's options and records; must not know how they are weighed.
 """
 
-from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens
+from budwood.agents.base import Ability, Assignment, Home, Launch, Login, OutcomeKind, Tokens
 from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
@@ -32,6 +32,13 @@ class Claude(Program):
         files=(".credentials.json",),
         directory=".claude",
         directory_env="CLAUDE_CONFIG_DIR",
+    )
+    home = Home(
+        writes=(".claude", ".claude.json"),
+        reads=tuple(
+            f".claude/{name}"
+            for name in ("settings.json", "CLAUDE.md", "agents", "commands", "hooks", "plugins", "rules", "skills")
+        ),
     )
     abilities = frozenset(Ability)
     state_env = "CLAUDE_CONFIG_DIR"

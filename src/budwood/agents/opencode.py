@@ -9,7 +9,7 @@ Knows this program's options and records; must not know how they are weighed.
 
 import math
 
-from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens
+from budwood.agents.base import Ability, Assignment, Home, Launch, Login, OutcomeKind, Tokens
 from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
@@ -35,6 +35,7 @@ class Opencode(Program):
             *("GOOGLE_GENERATIVE_AI_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY", "OPENCODE_API_KEY"),
         )
     )
+    home = Home(reads=(".config/opencode",))
     abilities = frozenset((Ability.SESSION, Ability.MODEL))
     state_env = "XDG_DATA_HOME"
     shares_state = False

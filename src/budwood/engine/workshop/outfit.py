@@ -10,6 +10,8 @@ from pathlib import Path
 from budwood._core.model import WorkspaceTerms
 from budwood.agents.base import Ability, Agent, Assignment, Launch
 from budwood.agents.config import AgentConfig
+from budwood.agents.homes import Places, places_of
+from budwood.engine.workshop.enclosing import Own, Sandbox
 from budwood.engine.workshop.orders import Order
 from budwood.executors.base import SHELL, Step, Work
 from budwood.executors.environment import passed
@@ -23,7 +25,7 @@ _SHORTEST_SECRET = 6
 class Outfitter:
     """Makes the work of one run's orders."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an attempt is made of comes from many places
         self,
         folder: Path,
         *,
@@ -34,6 +36,7 @@ class Outfitter:
         configs: Mapping[str, AgentConfig],
         agent_of: Callable[[str], Agent],
         write_prompt: Callable[[Order], str],
+        sandbox: Sandbox | None = None,
     ) -> None:
         self._folder = folder
         self._terms = terms
@@ -45,13 +48,14 @@ class Outfitter:
         """Who commits: a clone does not have the settings of the repository, and a machine may have none."""
         self._configs = configs
         self._write_prompt = write_prompt
+        self._sandbox = sandbox
 
     def work(self, order: Order, workspace: Workspace, *, ports: Sequence[int]) -> Work:
         """Say what is to be run, and write what it needs."""
         launch = None if order.run is not None else self._launch(order)
         cwd = str(workspace.path / self._subdir)
         env_pass = tuple(dict.fromkeys((*order.env_pass, *(() if launch is None else launch.env_pass))))
-        return Work(
+        work = Work(
             id=order.id,
             slot=order.slot,
             steps=tuple(self._steps(order, launch, setup_due=workspace.setup_due)),
@@ -72,6 +76,19 @@ class Outfitter:
             contain=order.contain,
             begun=order.begun,
         )
+        return work if self._sandbox is None else self._sandbox.around(work, workspace, self._own(order, launch))
+
+    def _own(self, order: Order, launch: Launch | None) -> Own:
+        """Say what an attempt in a sandbox must see beside its workspace."""
+        if self._sandbox is None or launch is None:
+            return Own(state=None, agent=Places(), argv=())
+        home = self._sandbox.machine.home
+        places = places_of(self._agent_of(order.agent), self._environ, home=home)
+        return Own(state=self._state_dir(order), agent=places, argv=launch.argv)
+
+    def _state_dir(self, order: Order) -> Path:
+        """Name where an agent's files are: by task, as a session can be gone on with only where its state is."""
+        return self._folder / str(order.number)
 
     def _steps(self, order: Order, launch: Launch | None, *, setup_due: bool) -> Iterable[Step]:
         if setup_due and self._terms.setup is not None:
@@ -87,8 +104,7 @@ class Outfitter:
 
     def _launch(self, order: Order) -> Launch:
         agent, config = self._agent_of(order.agent), self._configs[order.agent]
-        # By task, not by attempt: a session can be gone on with only where its state is.
-        folder = self._folder / str(order.number)
+        folder = self._state_dir(order)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         prompt = self._write_prompt(order)
         file = folder / f"prompt-{order.attempt}.md"
