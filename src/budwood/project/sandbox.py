@@ -20,7 +20,7 @@ from budwood.executors.local import RunPaths, find_binary
 from budwood.project.place import Project
 from budwood.project.workspaces import Ground, pool_folder
 from budwood.sandbox import Bwrap, Machine, find_bwrap
-from budwood.sandbox.view import TMP
+from budwood.sandbox.view import TEMPORARY
 
 _SITES = ("site-packages", "dist-packages")
 INSTALL = "install bubblewrap (apt install bubblewrap, dnf install bubblewrap), or leave sandbox out"
@@ -104,7 +104,7 @@ def make_sandbox(project: Project, paths: RunPaths, ground: Ground, settings: Ru
 
 def _holds_more(path: Path, home: Path) -> bool:
     """Say whether a place holds what attempts have of their own: a project may be the home directory itself."""
-    return any(other.is_relative_to(path) for other in (home, TMP))
+    return any(other.is_relative_to(path) for other in (home, *TEMPORARY))
 
 
 def agent_writes(settings: RunSettings, project: Project) -> dict[str, tuple[Path, ...]]:

@@ -13,14 +13,12 @@ SYSTEM = ("/usr", "/opt", "/nix", "/gnu", "/snap")
 TOP = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 """Links to what is below /usr, or directories of their own."""
 _ETC = (
-    "alternatives bash.bashrc ca-certificates ca-certificates.conf crypto-policies debian_version default/locale",
-    "fedora-release fonts gai.conf gitattributes gitconfig group host.conf hostname hosts inputrc java",
-    "ld.so.cache ld.so.conf ld.so.conf.d localtime locale.alias locale.conf lsb-release machine-id magic mailcap maven",
-    "java-11-openjdk java-17-openjdk java-21-openjdk mime.types networks nsswitch.conf openssl os-release passwd perl",
-    "pki/ca-trust pki/tls/certs pki/tls/cert.pem pki/tls/openssl.cnf profile profile.d protocols python3",
-    "redhat-release resolv.conf rpc services",
-    "shells ssl/certs ssl/cert.pem ssl/openssl.cnf static terminfo timezone vim wgetrc xdg zoneinfo",
+    "alternatives crypto-policies fonts gitattributes gitconfig group host.conf hostname hosts java java-11-openjdk",
+    "java-17-openjdk java-21-openjdk ld.so.cache locale.conf localtime lsb-release maven mime.types nsswitch.conf",
+    "os-release passwd perl pki/ca-trust pki/tls/certs pki/tls/cert.pem pki/tls/openssl.cnf protocols redhat-release",
+    "resolv.conf services ssl/certs ssl/cert.pem ssl/openssl.cnf static timezone xdg zoneinfo",
 )
+"""Few: each takes a third of a millisecond to mount."""
 ETC = tuple(f"/etc/{name}" for names in _ETC for name in names.split())
 """Without what only root reads (passwords, keys of this host), and without addresses that may have a token in them."""
 KERNEL = ("/sys/devices/system", "/sys/fs/cgroup", "/run/systemd/resolve", "/run/current-system", "/run/opengl-driver")
@@ -89,8 +87,10 @@ class Machine:
 
     def _shown(self, path: Path) -> Iterator[Path]:
         """Give a path, and where it leads to, unless it is there anyway or would show what is hidden."""
+        if not path.is_absolute():  # of wherever somebody stands
+            return
         for place in dict.fromkeys((path, path.resolve())):
-            if place.is_absolute() and not _is_below(place, (*SYSTEM, *TOP)) and not self._shows_hidden(place):
+            if not _is_below(place, (*SYSTEM, *TOP)) and not self._shows_hidden(place):
                 yield place
 
     def _shows_hidden(self, place: Path) -> bool:

@@ -12,6 +12,8 @@ from budwood.sandbox.bwrap import ROOM
 from budwood.sandbox.machine import TOP
 
 TMP = Path("/tmp")
+TEMPORARY = (TMP, Path("/var/tmp"))
+"""Where programs put what is temporary, asked or not."""
 _READ, _WRITE, _EMPTY = "--ro-bind-try", "--bind", "--tmpfs"
 
 
@@ -27,7 +29,7 @@ class View:
     sealed: tuple[Path, ...] = ()
     """Empty and read-only but for what else is named of it: what is written there by mistake shall not seem to be."""
     tmp: Path
-    """What is /tmp inside."""
+    """What is /tmp inside, and /var/tmp."""
     home: Path
     own_home: Path
     """What the home directory is inside."""
@@ -66,13 +68,11 @@ def _bases() -> Iterator[tuple[str, ...]]:
             yield "--symlink", str(path.readlink()), name
         elif path.exists():
             yield "--ro-bind", name, name
-    # Programs that think of a place of their own for what is temporary.
-    yield "--symlink", str(TMP), "/var/tmp"
 
 
 def _mounts(view: View) -> Iterator[tuple[str, ...]]:
     """Mount from the top down: what lies deeper comes later, and covers."""
-    mounts = {TMP: (_WRITE, view.tmp)}
+    mounts = dict.fromkeys(TEMPORARY, (_WRITE, view.tmp))
     if view.home != Path("/"):
         mounts[view.home] = (_WRITE, view.own_home)
     mounts |= {path: (_EMPTY, path) for path in view.sealed}

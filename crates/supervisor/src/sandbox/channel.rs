@@ -14,7 +14,8 @@ pub enum Message {
     /// Connections of the step arrive at this listener, which belongs to the sandbox's own network: for the proxy, or
     /// for a port of this machine.
     Listener(OwnedFd, Option<u16>),
-    Started,
+    /// The sandbox is made.
+    Entered,
     /// The program could not be started: kind, and a sentence.
     Fault(String),
     /// How it ended, as `wait` tells.
@@ -33,7 +34,7 @@ pub fn send(to: RawFd, message: &Message) -> io::Result<()> {
         Message::Listener(listener, port) => {
             ([&b"L"[..], &port.unwrap_or(0).to_ne_bytes()].concat(), Some(listener.as_raw_fd()))
         }
-        Message::Started => (b"S".to_vec(), None),
+        Message::Entered => (b"I".to_vec(), None),
         Message::Fault(text) => ([b"F", text.as_bytes()].concat(), None),
         Message::Ended(status) => ([&b"E"[..], &status.to_ne_bytes()].concat(), None),
     };
@@ -49,7 +50,7 @@ pub fn receive(from: RawFd) -> Option<Message> {
             let port = u16::from_ne_bytes(port.try_into().ok()?);
             fd.map(|listener| Message::Listener(listener, (port != 0).then_some(port)))
         }
-        (b'S', _) => Some(Message::Started),
+        (b'I', _) => Some(Message::Entered),
         (b'F', text) => Some(Message::Fault(String::from_utf8_lossy(text).into_owned())),
         (b'E', status) => Some(Message::Ended(i32::from_ne_bytes(status.try_into().ok()?))),
         _ => None,

@@ -66,8 +66,9 @@ impl Order {
                 Ok(())
             })
         };
+        // Before it: a program can end us as soon as it is there.
+        channel::send(self.channel, &Message::Entered)?;
         let mut child = command.spawn()?;
-        channel::send(self.channel, &Message::Started)?;
         let status = child.wait()?;
         channel::send(self.channel, &Message::Ended(status.into_raw()))
     }

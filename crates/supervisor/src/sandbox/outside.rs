@@ -97,13 +97,13 @@ impl Order {
         let stderr = unsafe { OwnedFd::from_raw_fd(sys::check(libc::dup(2))?) };
         let mut child = self.command(&theirs, &stderr, proxy.as_deref())?.spawn()?;
         drop((theirs, stderr));
-        let mut started = false;
+        let mut entered = false;
         let (mut fault, mut status) = (None, None);
         // It closes when the process inside has gone, whatever ended that.
         while let Some(message) = channel::receive(ours.as_raw_fd()) {
             match message {
                 Message::Listener(listener, port) => serve(proxy.as_ref(), listener, port),
-                Message::Started => started = true,
+                Message::Entered => entered = true,
                 Message::Fault(text) => fault = Some(text),
                 Message::Ended(found) => status = Some(found),
             }
@@ -116,7 +116,7 @@ impl Order {
         Ok(match (fault, status) {
             (Some(text), _) => self.give_up(&text),
             (None, Some(status)) => end_as(status),
-            (None, None) if started => ExitCode::from(of_bwrap.code().unwrap_or(1) as u8),
+            (None, None) if entered => ExitCode::from(of_bwrap.code().unwrap_or(1) as u8),
             (None, None) => {
                 let why = complaint(&mut child).unwrap_or_else(|| of_bwrap.to_string());
                 self.give_up(&format!("spawn the sandbox could not be made: {why}"))
