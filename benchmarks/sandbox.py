@@ -66,7 +66,7 @@ def step_words(root: Path, network: str | tuple[str, ...]) -> tuple[str, ...]:
     (paths.attempts / "0.1").mkdir(parents=True, exist_ok=True)
     work = Work(id="0.1", slot=0, cwd=str(tree), steps=(Step(name="run", argv=("true",)),))
     workspace = Workspace(holder="b", path=tree, base="HEAD", warm=False, setup_due=False)
-    [step] = sandbox.around(work, workspace, Own(state=None, agent=Places(), argv=())).steps
+    [step] = sandbox.around(work, workspace, Own(state=None, ours=(), agent=Places(), argv=())).steps
     return step.argv
 
 

@@ -312,3 +312,75 @@ def test_a_killed_supervisor_takes_it_along_and_it_is_tried_again(box: Site, hal
     (hall / "go").touch()
     assert box.finish(driver).code == 0
     assert [each.phase for each in box.ends()] == [AttemptPhase.ABANDONED, AttemptPhase.SUCCEEDED]
+
+
+def test_without_bwrap_a_run_is_not_gone_on_with_and_what_runs_goes_on(box: Site, hall: Path) -> None:
+    kept_in(box, held(hall), sandbox_write=[str(hall)])
+    driver = box.start("run", "plan.toml")
+    wait_for((hall / "began").exists, what="it to begin")
+    driver.kill()
+    driver.communicate()
+    folders = [p for p in box.env["PATH"].split(":") if not Path(p, "bwrap").exists()]
+    said = box.call("resume", "plan", env={"PATH": ":".join(folders)}, code=None)
+    if not shutil.which("bwrap", path=":".join(folders)):
+        assert said.code == 2
+        assert 'sandbox is "bwrap", and there is no program bwrap on the PATH' in said.err
+    (hall / "go").touch()
+    box.call("resume", "plan")
+    assert end(box).attempt == 1
+
+
+# --- ways around it ---
+
+
+def test_what_an_attempt_lays_among_its_agents_files_leads_nobody_outside(box: Site) -> None:
+    victim = box.home / ".netrc"
+    there = '"$(dirname "$BUDWOOD_PROMPT_FILE")"'
+    agent = f"cat; ln -s '{victim}' {there}/prompt-2.md; touch made; [ $BUDWOOD_ATTEMPT = 2 ]"
+    (box.root / "budwood.toml").write_text(
+        f"[agents.mine]\nagent = 'command'\ncommand = {json.dumps(['sh', '-c', agent])}\n"
+    )
+    lay = f'rm -f "$BUDWOOD_PROMPT_FILE"; ln -sf \'{victim}\' "$BUDWOOD_PROMPT_FILE"; true'
+    kept_in(box, task("a", "Do this.", agent="mine", retries=1), setup=lay, backoff="10ms")
+    box.call("run", "plan.toml")
+    assert victim.read_text() == KEY
+    for attempt in (1, 2):
+        log = box.call("logs", "plan", "a", "--attempt", str(attempt)).out
+        assert "Do this." in log
+        assert KEY not in log
+
+
+def test_a_link_that_one_step_leaves_at_home_leads_the_next_nowhere(box: Site) -> None:
+    victim = box.root.parent / "victim"
+    victim.mkdir()
+    lay = f"mv ~/state ~/moved; rm -rf ~/state; ln -s '/oldroot{victim}' ~/state; ls -ld ~/state"
+    kept_in(box, sh("a", "cat README.md"), setup=lay)
+    box.call("run", "plan.toml")
+    end(box)
+    assert "state -> /oldroot" in box.log_of("a")
+    assert list(victim.iterdir()) == []
+
+
+def test_a_strategy_that_asks_for_calls_is_refused_them(box: Site) -> None:
+    (box.root / "led.py").write_text(
+        "from budwood.strategies import Strategy\nfrom budwood._core.model import TaskSpec\n"
+        "class Led(Strategy):\n    window = 1\n    def ask(self, number, random):\n"
+        "        return [TaskSpec(id='call', function='os:getcwd')] if number == 0 else ()\n"
+        "    def tell(self, told):\n        pass\n"
+    )
+    kept_in(box, workspace="clone", strategy="led:Led")
+    box.call("run", "plan.toml", code=1)
+    error = box.end_of("call").error
+    assert error is not None
+    assert (error.type, error.message) == ("setup", "it calls a function, which no sandbox is made for")
+    (box.root / "led.py").unlink()
+    shutil.rmtree(box.root / "__pycache__", ignore_errors=True)
+
+
+def test_it_is_told_of_a_run_that_is_looked_at(box: Site) -> None:
+    kept_in(box, sh("a", "true"), network=["example.org"])
+    box.call("run", "plan.toml")
+    assert "sandbox   bwrap, network: example.org" in box.call("status", "plan").out
+    assert "sandbox   bwrap, network: example.org" in box.call("show", "plan", "a").out
+    shape = json.loads(box.call("status", "plan", "--json").out)
+    assert shape["sandbox"] == {"kind": "bwrap", "network": ["example.org"]}

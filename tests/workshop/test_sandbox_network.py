@@ -64,12 +64,12 @@ class NextProxy(socketserver.StreamRequestHandler):
 
 
 @contextmanager
-def serving(server: socketserver.BaseServer) -> Iterator[int]:
+def serving(server: socketserver.TCPServer) -> Iterator[int]:
     """Serve in a thread; give the port."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield server.server_address[1]  # type: ignore[misc]
+        yield server.socket.getsockname()[1]
     finally:
         server.shutdown()
         server.server_close()

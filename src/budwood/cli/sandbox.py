@@ -1,6 +1,6 @@
 """What is said of a sandbox: at the start of a run, of a run that is looked at, and of this machine.
 
-Knows settings and what of bwrap is here. Must not start anything but a try of bwrap.
+Knows settings and what of bwrap is here. Must not start anything but a try of bwrap, nor load agents for few words.
 """
 
 from collections.abc import Iterator
@@ -9,9 +9,7 @@ from budwood._core.model import RunSettings
 from budwood.cli.checkup import Finding
 from budwood.cli.text import at_home, one_line
 from budwood.project.place import Project
-from budwood.project.sandbox import INSTALL, agent_writes
 from budwood.project.words import counted, some
-from budwood.sandbox import find_bwrap
 
 _SHOWN = 6
 
@@ -38,6 +36,8 @@ def sandbox_lines(settings: RunSettings, project: Project) -> Iterator[str]:
 
 def unenforced(settings: RunSettings, project: Project) -> Iterator[str]:
     """List what is not kept, in words."""
+    from budwood.project.sandbox import agent_writes
+
     if settings.network == "all":
         yield "sending what they read anywhere, and reaching servers of this machine (network is all)"
     elif settings.network != "none":
@@ -50,6 +50,9 @@ def unenforced(settings: RunSettings, project: Project) -> Iterator[str]:
 
 def sandbox(project: Project) -> Finding:
     """Look whether attempts could be kept in here."""
+    from budwood.project.sandbox import INSTALL
+    from budwood.sandbox import find_bwrap
+
     found = find_bwrap(project.environ.get("PATH", ""))
     if found.path is None:
         return Finding(

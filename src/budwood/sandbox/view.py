@@ -59,6 +59,15 @@ def bwrap_words(view: View) -> tuple[str, ...]:
     )
 
 
+def places(view: View) -> Iterator[Path]:
+    """List where in the attempt's own directories something is mounted, as they lie outside."""
+    own = {view.home: view.own_home, **dict.fromkeys(TEMPORARY, view.tmp)}
+    for path in (*view.reads, *view.writes, *view.guarded, *view.sealed):
+        for root, outside in own.items():
+            if path != root and path.is_relative_to(root):
+                yield outside / path.relative_to(root)
+
+
 def _bases() -> Iterator[tuple[str, ...]]:
     yield "--proc", "/proc"
     yield "--dev", "/dev"

@@ -10,7 +10,7 @@ use std::net::TcpListener;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::thread;
@@ -32,6 +32,8 @@ const PAUSE: Duration = Duration::from_micros(500);
 pub struct Order {
     /// Directories that must be there.
     make: Vec<PathBuf>,
+    /// Where in those something will be mounted.
+    places: Vec<PathBuf>,
     /// Files that must be there.
     touch: Vec<PathBuf>,
     /// Where to write why the step could not begin.
@@ -54,6 +56,7 @@ impl Order {
             let value = words.next().ok_or(format!("{name:?} needs a value"))?;
             match name.to_str() {
                 Some("--make") => order.make.push(value.into()),
+                Some("--place") => order.places.push(value.into()),
                 Some("--touch") => order.touch.push(value.into()),
                 Some("--fault") => order.fault = Some(value.into()),
                 Some("--host") => order.hosts.push(value.to_str().ok_or("a host's name is no text")?.into()),
@@ -79,6 +82,9 @@ impl Order {
     fn prepare(&self) -> io::Result<Option<Arc<Proxy>>> {
         for path in &self.make {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+        }
+        for path in &self.places {
+            clear_way(path, &self.make)?;
         }
         for path in &self.touch {
             OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)?;
@@ -146,6 +152,23 @@ impl Order {
     }
 }
 
+/// Take links away that an earlier step laid where something will be mounted: bwrap would follow them, outside.
+fn clear_way(place: &Path, made: &[PathBuf]) -> io::Result<()> {
+    let Some(base) = made.iter().find(|base| place.starts_with(base)) else {
+        return Ok(());
+    };
+    let mut path = base.clone();
+    for part in place.strip_prefix(base).into_iter().flatten() {
+        path.push(part);
+        match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_symlink() => return fs::remove_file(&path),
+            Ok(_) => (),
+            Err(_) => return Ok(()),
+        }
+    }
+    Ok(())
+}
+
 /// The last line that bwrap said; what is left inside may hold the pipe open, so nobody waits for its end.
 fn complaint(child: &mut Child) -> Option<String> {
     let mut pipe = child.stderr.take()?;
@@ -205,6 +228,20 @@ mod tests {
         assert_eq!(order.bwrap, ["bwrap", "--proc", "/proc"]);
         assert_eq!(order.step, ["sh", "-c", "--", "x"]);
         assert_eq!(order.hosts, ["a.org"]);
+    }
+
+    #[test]
+    fn links_on_the_way_to_a_mount_are_taken_away_and_nothing_else() {
+        let base = std::env::temp_dir().join(format!("budwood-way-{}", std::process::id()));
+        let (home, outside) = (base.join("home"), base.join("outside"));
+        fs::create_dir_all(home.join("a")).unwrap();
+        fs::create_dir_all(outside.join("c")).unwrap();
+        std::os::unix::fs::symlink(&outside, home.join("a/b")).unwrap();
+        std::os::unix::fs::symlink(&outside, home.join("kept")).unwrap();
+        clear_way(&home.join("a/b/c"), &[home.clone()]).unwrap();
+        clear_way(&outside.join("c"), &[home.clone()]).unwrap();
+        assert!(!home.join("a/b").exists() && home.join("kept").exists() && outside.join("c").exists());
+        fs::remove_dir_all(base).unwrap();
     }
 
     #[test]

@@ -10,8 +10,10 @@ from msgspec.structs import asdict
 from budwood._core.events import AttemptEnded
 from budwood._core.model import AttemptPhase
 from budwood._core.rows import AttemptRow, DependencyRow, RunRow, TaskRow
+from budwood._core.state import RunState
 from budwood.cli.arguments import run_argument, task_argument
 from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
+from budwood.cli.sandbox import sandbox_words
 from budwood.cli.shapes import Shape, attempt_shape, run_shape, task_shape
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import bold, dim, one_line, tinted
@@ -121,12 +123,14 @@ def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> No
     attempts = store.attempts(row.id, task.number)
     ended = [(attempt, _end(store, row, attempt)) for attempt in attempts]
     needs, dependants = _neighbours(store, row, task)
-    review = _review(store, row, task) if any(end is not None and end.left for _, end in ended) else None
+    state = read_state(store, row) if any(end is not None and end.left for _, end in ended) else None
+    review = _review(state, task) if state is not None else None
     if as_json:
         shape: Shape = {**task_shape(task), "after": needs, "before": dependants, "review": review}
         write_json({"run": row.name, "task": shape, "attempts": [_attempt_shape(task, *each) for each in ended]})
         return
-    _write_task_head(row, task, needs=needs, dependants=dependants, review=review)
+    sandbox = "" if state is None else sandbox_words(state.settings)
+    _write_task_head(row, task, needs=needs, dependants=dependants, review=review, sandbox=sandbox)
     if attempts:
         click.echo()
         now = now_ms()
@@ -159,8 +163,8 @@ def _result(end: AttemptEnded) -> object:
     return found
 
 
-def _review(store: Store, row: RunRow, task: TaskRow) -> str | None:
-    review = read_state(store, row).tasks[task.number].review
+def _review(state: RunState, task: TaskRow) -> str | None:
+    review = state.tasks[task.number].review
     return None if review is None else review.value
 
 
@@ -205,7 +209,7 @@ def _neighbours(store: Store, row: RunRow, task: TaskRow) -> tuple[list[object],
 
 
 def _write_task_head(
-    row: RunRow, task: TaskRow, *, needs: list[object], dependants: list[object], review: str | None
+    row: RunRow, task: TaskRow, *, needs: list[object], dependants: list[object], review: str | None, sandbox: str
 ) -> None:
     phase = tinted(task.phase.value) + (dim("  no longer in the plan") if task.removed else "")
     place = dim(f"task {task.number} of run {row.name}, key {task.key}")
@@ -221,6 +225,7 @@ def _write_task_head(
         "because": "" if task.because is None else f"{task.because} did not succeed",
         "cost": money(task.cost_usd) if task.cost_usd else "",
         "review": review or "",
+        "sandbox": sandbox,
     }
     for name, text in lines.items():
         if text:

@@ -15,7 +15,7 @@ from budwood._core.model import AttemptPhase, Outcome
 from budwood.agents.finding import find_program
 from budwood.agents.homes import Places
 from budwood.executors.base import Step, Work
-from budwood.sandbox import Machine, View, bwrap_words
+from budwood.sandbox import Machine, View, bwrap_words, places
 from budwood.sandbox.machine import gpu_devices
 from budwood.sandbox.view import TMP
 from budwood.workspaces import Workspace
@@ -34,6 +34,8 @@ class Own:
 
     state: Path | None
     """Where its agent's files are; None without an agent."""
+    ours: tuple[Path, ...]
+    """What we wrote there, and somebody outside opens: an agent that could replace it could have that read a key."""
     agent: Places
     """What its agent needs of the home directory."""
     argv: tuple[str, ...]
@@ -67,7 +69,7 @@ class Sandbox:
         view = View(
             reads=(*self.machine.reads, *self.reads, *self._programs(own.argv), *_links(own.agent.reads)),
             writes=tuple(self._writes(workspace, own, usage)),
-            guarded=tuple(path for path in own.agent.reads if not path.is_symlink()),
+            guarded=(*own.ours, *(path for path in own.agent.reads if not path.is_symlink())),
             sealed=self.sealed,
             tmp=own_tmp,
             home=self.machine.home,
@@ -80,6 +82,7 @@ class Sandbox:
         )
         words = (
             *(str(self.helper), "sandbox", "--make", str(own_tmp), "--make", str(own_home)),
+            *(word for path in places(view) for word in ("--place", str(path))),
             *("--touch", str(usage), "--fault", str(folder / FAULT)),
             *(word for host in self._hosts for word in ("--host", host)),
             *("--", str(self.bwrap), *bwrap_words(view), "--"),

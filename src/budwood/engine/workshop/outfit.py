@@ -16,6 +16,7 @@ from budwood.engine.workshop.orders import Order
 from budwood.executors.base import SHELL, Step, Work
 from budwood.executors.environment import passed
 from budwood.workspaces import Workspace
+from budwood.workspaces.removal import remove_tree
 
 TRANSCRIPT = "transcript"
 _SHORTEST_SECRET = 6
@@ -81,10 +82,11 @@ class Outfitter:
     def _own(self, order: Order, launch: Launch | None) -> Own:
         """Say what an attempt in a sandbox must see beside its workspace."""
         if self._sandbox is None or launch is None:
-            return Own(state=None, agent=Places(), argv=())
+            return Own(state=None, ours=(), agent=Places(), argv=())
         home = self._sandbox.machine.home
         places = places_of(self._agent_of(order.agent), self._environ, home=home)
-        return Own(state=self._state_dir(order), agent=places, argv=launch.argv)
+        ours = (*launch.files, *(() if launch.stdin is None else (launch.stdin,)))
+        return Own(state=self._state_dir(order), ours=ours, agent=places, argv=launch.argv)
 
     def _state_dir(self, order: Order) -> Path:
         """Name where an agent's files are: by task, as a session can be gone on with only where its state is."""
@@ -108,7 +110,7 @@ class Outfitter:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         prompt = self._write_prompt(order)
         file = folder / f"prompt-{order.attempt}.md"
-        file.write_text(prompt, encoding="utf-8")
+        _put(file, prompt, below=folder)
         session = order.session if Ability.SESSION in agent.abilities else None
         launch = agent.launch(
             Assignment(
@@ -122,9 +124,20 @@ class Outfitter:
             )
         )
         for path, text in launch.files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            _put(path, text, below=folder)
         return launch
+
+
+def _put(path: Path, text: str, *, below: Path) -> None:
+    """Write a file anew where an earlier attempt may have laid something else: a link would lead us outside."""
+    for part in reversed([part for part in path.parents if part != below and part.is_relative_to(below)]):
+        if part.is_symlink() or (part.exists() and not part.is_dir()):
+            part.unlink()
+        part.mkdir(exist_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        remove_tree(path)
+    path.unlink(missing_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def _secrets(environ: Mapping[str, str], names: Iterable[str]) -> tuple[str, ...]:
