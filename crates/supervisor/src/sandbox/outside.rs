@@ -238,8 +238,8 @@ mod tests {
         fs::create_dir_all(outside.join("c")).unwrap();
         std::os::unix::fs::symlink(&outside, home.join("a/b")).unwrap();
         std::os::unix::fs::symlink(&outside, home.join("kept")).unwrap();
-        clear_way(&home.join("a/b/c"), &[home.clone()]).unwrap();
-        clear_way(&outside.join("c"), &[home.clone()]).unwrap();
+        clear_way(&home.join("a/b/c"), std::slice::from_ref(&home)).unwrap();
+        clear_way(&outside.join("c"), std::slice::from_ref(&home)).unwrap();
         assert!(!home.join("a/b").exists() && home.join("kept").exists() && outside.join("c").exists());
         fs::remove_dir_all(base).unwrap();
     }
