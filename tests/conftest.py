@@ -8,7 +8,7 @@ for _name in [name for name in os.environ if name == "DATABASE_URL" or name.star
     del os.environ[_name]  # a developer's own database is none of ours
 
 pytest.register_assert_rewrite("budwood.testing")
-pytest_plugins = ["tests.support.postgres"]
+pytest_plugins = ["tests.support.bubblewrap", "tests.support.postgres"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

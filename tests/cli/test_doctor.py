@@ -12,7 +12,7 @@ from budwood.errors import ExecutorError
 from budwood.project.place import find_project
 
 NAMES = ["system", "python", "supervisor", "sh", "git", "store", "sockets", "disk"]
-MORE = ["processes", "namespaces", "memory", "logout", "open files", "inotify"]
+MORE = ["processes", "namespaces", "memory", "sandbox", "logout", "open files", "inotify"]
 
 
 def states(cwd: Path) -> dict[str, str]:

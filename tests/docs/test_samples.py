@@ -1,7 +1,9 @@
 """Every plan and every command that the documentation shows is tried, page by page, with the real program."""
 
+import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,8 @@ FOLDERS = ("README.md", "examples/README.md", "docs/index.md", "docs/tutorial", 
 PAGES = [page for page in pages(*FOLDERS) if has_samples(page)]
 ON_POSTGRES = "docs/how-to/postgresql.md"
 """The page whose reader has set DATABASE_URL."""
+IN_A_SANDBOX = "docs/how-to/sandbox.md"
+"""The page whose reader has bubblewrap."""
 
 
 def marked(page: Path) -> ParameterSet:
@@ -27,6 +31,8 @@ def marked(page: Path) -> ParameterSet:
 @pytest.fixture
 def variables(page: Path, request: pytest.FixtureRequest) -> dict[str, str]:
     """What the reader of a page has set."""
+    if page_name(page) == IN_A_SANDBOX:
+        return {"PATH": f"{request.getfixturevalue('bwrap')}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
     return {"DATABASE_URL": request.getfixturevalue("database")} if page_name(page) == ON_POSTGRES else {}
 
 

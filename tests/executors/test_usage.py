@@ -14,6 +14,7 @@ from budwood.executors.local.outcome import read_usage
         ('{"cost_usd": 0.9, "tokens": 12}', 0.9, 12),
         ('{"cost_usd": 1}', 1.0, None),
         ('{"cost_usd": null, "tokens": 0}', None, 0),
+        ("", None, None),
     ],
 )
 def test_a_good_report_is_read(text: str | None, cost_usd: float | None, tokens: int | None) -> None:
@@ -30,7 +31,6 @@ def test_a_good_report_is_read(text: str | None, cost_usd: float | None, tokens:
         ('{"cost_usd": true}', None, None, "cost_usd is True"),
         ('{"cost_usd": 1}\n{"cost_usd": 2}', None, None, "not JSON"),
         ("[1]", None, None, "no JSON object"),
-        ("", None, None, "not JSON"),
     ],
 )
 def test_a_bad_report_is_said_and_its_good_fields_count(

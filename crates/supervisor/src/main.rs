@@ -32,6 +32,8 @@ mod own_log;
 mod pidfd;
 mod processes;
 mod result;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod serve;
 mod shelf;
 mod signals;
@@ -52,18 +54,21 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    if let Some(asked) = sandbox::Request::parse(&std::env::args_os().skip(1).collect::<Vec<_>>()) {
+        return asked.map_or_else(refuse, sandbox::Request::run);
+    }
     let words = std::env::args_os().skip(1).map(|word| word.into_string());
     let Ok(words) = words.collect::<Result<Vec<String>, _>>() else {
         complain!("arguments have to be UTF-8");
         return ExitCode::from(USAGE);
     };
-    match args::parse(words) {
-        Ok(request) => answer(request),
-        Err(message) => {
-            complain!("{message}\n\nhint: budwood-supervisor --help");
-            ExitCode::from(USAGE)
-        }
-    }
+    args::parse(words).map_or_else(refuse, answer)
+}
+
+fn refuse(message: String) -> ExitCode {
+    complain!("{message}\n\nhint: budwood-supervisor --help");
+    ExitCode::from(USAGE)
 }
 
 fn answer(request: Request) -> ExitCode {

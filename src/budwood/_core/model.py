@@ -175,6 +175,12 @@ class RunSettings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     groups: dict[str, int] = {}
     machine_slots: int | None = None
     contain: Literal["tree", "namespace"] = "tree"
+    sandbox: Literal["none", "bwrap"] = "none"
+    """What attempts in workspaces are kept in."""
+    network: Literal["all", "none"] | tuple[str, ...] = "all"
+    """What they can reach from there: a tuple names hosts."""
+    sandbox_read: tuple[str, ...] = ()
+    sandbox_write: tuple[str, ...] = ()
     grace_s: float = 5.0
     output_bytes: int = 4 * 1024 * 1024
     notify: str | None = None

@@ -9,7 +9,7 @@ Knows this program's options and wording; must not know how they are weighed.
 
 import re
 
-from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens
+from budwood.agents.base import Ability, Assignment, Home, Launch, Login, OutcomeKind, Tokens
 from budwood.agents.judging import Told
 from budwood.agents.program import Program
 from budwood.agents.records import plain
@@ -36,6 +36,7 @@ class Aider(Program):
             *("GROQ_API_KEY", "XAI_API_KEY", "AZURE_API_KEY", "COHERE_API_KEY", "MISTRAL_API_KEY"),
         )
     )
+    home = Home(reads=(".aider.conf.yml", ".aider.model.settings.yml", ".aider.model.metadata.json"))
     abilities = frozenset((Ability.MODEL,))
 
     def arrange(self, assignment: Assignment) -> Launch:

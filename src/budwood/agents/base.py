@@ -180,6 +180,15 @@ class Login(Struct, frozen=True, kw_only=True):
     """The variable that names another directory."""
 
 
+class Home(Struct, frozen=True, kw_only=True):
+    """What of the user's home directory a program needs where it sees nothing else of it; paths count from there."""
+
+    writes: tuple[str, ...] = ()
+    """Its own state, logins included."""
+    reads: tuple[str, ...] = ()
+    """Its settings. Inside of its state they are kept from being changed: another of it, outside, would follow them."""
+
+
 class Ability(StrEnum):
     """What of an assignment an agent can keep to by itself."""
 
@@ -200,6 +209,7 @@ class Agent(ABC):
     tried: ClassVar[tuple[str, ...]] = ()
     """Versions of the program that this adapter was tried with."""
     login: Login = Login()
+    home: ClassVar[Home] = Home()
     abilities: ClassVar[frozenset[Ability]] = frozenset()
     state_env: ClassVar[str] = ""
     """The variable that moves its state."""

@@ -1,8 +1,9 @@
 """Claude Code, `claude -p`.
 
 It may edit files and run commands without asking: `--permission-mode bypassPermissions`. The program refuses that mode
-to root unless IS_SANDBOX=1 says that it is in a sandbox. Whether it is, the user knows and we do not: the variable is
-handed on where it is set, and never set by us; without it, root is told so by the program itself. Whoever wants less
+to root unless IS_SANDBOX=1 says that it is in a sandbox. Whether it is in one that is not ours, the user knows and we
+do not: the variable is handed on where it is set, and set by our own sandbox alone; without it, root is told so by the
+program itself. Whoever wants less
 gives another `--permission-mode` in `args`: the last one counts.
 Its own retries are off, because it repeats a refused key for minutes; its session can be gone on with.
 Knows this program's options and records; must not know how they are weighed.
@@ -10,7 +11,7 @@ Knows this program's options and records; must not know how they are weighed.
 
 import msgspec
 
-from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens, sum_tokens
+from budwood.agents.base import Ability, Assignment, Home, Launch, Login, OutcomeKind, Tokens, sum_tokens
 from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
@@ -35,6 +36,13 @@ class Claude(Program):
         files=(".credentials.json",),
         directory=".claude",
         directory_env="CLAUDE_CONFIG_DIR",
+    )
+    home = Home(
+        writes=(".claude", ".claude.json"),
+        reads=tuple(
+            f".claude/{name}"
+            for name in ("settings.json", "CLAUDE.md", "agents", "commands", "hooks", "plugins", "rules", "skills")
+        ),
     )
     abilities = frozenset(Ability)
     state_env = "CLAUDE_CONFIG_DIR"

@@ -9,7 +9,7 @@ Knows this program's options and records; must not know how they are weighed.
 
 import msgspec
 
-from budwood.agents.base import Ability, Assignment, Launch, Login, Tokens
+from budwood.agents.base import Ability, Assignment, Home, Launch, Login, Tokens
 from budwood.agents.judging import Told
 from budwood.agents.program import Program
 from budwood.agents.records import Transcript, count_at, part, text_at, transcribe
@@ -28,6 +28,10 @@ class Codex(Program):
         files=("auth.json",),
         directory=".codex",
         directory_env="CODEX_HOME",
+    )
+    home = Home(
+        writes=(".codex",),
+        reads=tuple(f".codex/{name}" for name in ("config.toml", "AGENTS.md", "prompts", "rules", "skills")),
     )
     abilities = frozenset((Ability.SESSION, Ability.MODEL, Ability.MCP))
     state_env = "CODEX_HOME"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens, sum_tokens
+from budwood.agents.base import Ability, Assignment, Home, Launch, Login, OutcomeKind, Tokens, sum_tokens
 from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
@@ -36,6 +36,10 @@ class Gemini(Program):
     program = "gemini"
     tried = ("0.61.0",)
     login = Login(keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"), files=("oauth_creds.json",), directory=".gemini")
+    home = Home(
+        writes=(".gemini",),
+        reads=tuple(f".gemini/{name}" for name in ("settings.json", "GEMINI.md", "commands", "extensions", "policies")),
+    )
     abilities = frozenset((Ability.SESSION, Ability.MODEL, Ability.TURNS, Ability.MCP))
 
     def arrange(self, assignment: Assignment) -> Launch:

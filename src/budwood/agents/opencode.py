@@ -11,7 +11,7 @@ import math
 
 import msgspec
 
-from budwood.agents.base import Ability, Assignment, Launch, Login, OutcomeKind, Tokens
+from budwood.agents.base import Ability, Assignment, Home, Launch, Login, OutcomeKind, Tokens
 from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
@@ -38,6 +38,7 @@ class Opencode(Program):
             *("GOOGLE_GENERATIVE_AI_API_KEY", "GROQ_API_KEY", "MISTRAL_API_KEY", "XAI_API_KEY", "OPENCODE_API_KEY"),
         )
     )
+    home = Home(reads=(".config/opencode",))
     abilities = frozenset((Ability.SESSION, Ability.MODEL, Ability.MCP))
     state_env = "XDG_DATA_HOME"
     shares_state = False

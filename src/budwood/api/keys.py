@@ -55,6 +55,10 @@ class RunKeys(EachTaskKeys, total=False):
     gpus: int | Sequence[str]
     groups: Mapping[str, int]
     contain: Literal["tree", "namespace"]
+    sandbox: Literal["none", "bwrap"]
+    network: Literal["all", "none"] | Sequence[str]
+    sandbox_read: Sequence[str]
+    sandbox_write: Sequence[str]
     grace: str | float
     output: str | int
     notify: str

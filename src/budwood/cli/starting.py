@@ -3,7 +3,6 @@
 Knows planned runs and the terminal. Must not start or write anything.
 """
 
-import os
 import sys
 from collections.abc import Iterator
 
@@ -11,7 +10,7 @@ import click
 
 from budwood._core.model import WorkspaceTerms
 from budwood.cli.costs import estimate_line
-from budwood.cli.text import one_line
+from budwood.cli.text import at_home, one_line
 from budwood.errors import UsageError
 from budwood.project.expecting import Estimate, expectations
 from budwood.project.planned import Planned
@@ -62,13 +61,12 @@ def announce(planned: Planned, terms: WorkspaceTerms, *, is_new: bool, include_d
                 f"your checkout has {counted(len(dirty), 'uncommitted file')} that workspaces do not have: "
                 f"{some(dirty, _SHOWN_FILES)}; --include-dirty starts with them"
             )
-    if planned.settings.agents:
+    if planned.settings.sandbox != "none":
+        from budwood.cli.sandbox import sandbox_lines
+
+        yield from sandbox_lines(planned.settings, planned.project)
+    elif planned.settings.agents:
         yield "sandbox: none; agents may edit and run commands with your rights"
     folder = pool_folder(ground, planned.settings.pool) / terms.kind
     start = f" of {terms.base[:10]}" if is_new and ground.in_git else ""
-    yield f"workspaces: {terms.kind}{start} in {_at_home(str(folder))}"
-
-
-def _at_home(path: str) -> str:
-    home = os.path.expanduser("~")
-    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+    yield f"workspaces: {terms.kind}{start} in {at_home(str(folder))}"

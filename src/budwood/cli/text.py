@@ -60,6 +60,12 @@ def one_line(text: str) -> str:
     return _UNSAFE.sub(_seen, " ".join(text.split()))
 
 
+def at_home(path: str) -> str:
+    """Shorten a path below the home directory."""
+    home = os.path.expanduser("~")
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+
+
 def visible(text: str, *, colour: bool = False) -> str:
     """Show what a program printed: control characters as ^@ or \\x9b; its colours are kept or left out."""
     return "\n".join(_visible_line(line, colour=colour) for line in text.replace("\r\n", "\n").split("\n"))

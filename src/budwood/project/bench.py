@@ -22,6 +22,7 @@ from budwood.engine.workshop.outfit import Outfitter
 from budwood.errors import InternalError
 from budwood.executors.local import RunPaths
 from budwood.project.place import Project, state_home
+from budwood.project.sandbox import make_sandbox
 from budwood.project.workspaces import Ground, find_ground, make_pool, pool_folder
 from budwood.workspaces.ports import Ports
 
@@ -63,6 +64,7 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
             configs=configs,
             agent_of=agent_of,
             write_prompt=_prompts(ground, agent_of, configs),
+            sandbox=make_sandbox(project, paths, ground, settings),
         ),
         agent_of=agent_of,
         attempts=paths.attempts,

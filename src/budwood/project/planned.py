@@ -91,6 +91,7 @@ class Planned:
                 raise UsageError(
                     "--include-dirty is about workspaces, and this plan has none", hint="its commands run where you are"
                 )
+            self._refuse_sandbox()
             return self
         from budwood.project.manning import refuse_missing  # without agents a run starts sooner
         from budwood.project.workspaces import workspace_kind, workspace_terms
@@ -101,7 +102,15 @@ class Planned:
         refuse_missing(self.settings, self.plan.tasks, self.project)
         word = "epic" if self.plan.format == "yokeflow" else "lane"
         terms = workspace_terms(self.project, self.resolved, kind, word=word, include_dirty=include_dirty)
-        return replace(self, settings=msgspec.structs.replace(self.settings, workspace=terms))
+        equipped = replace(self, settings=msgspec.structs.replace(self.settings, workspace=terms))
+        equipped._refuse_sandbox()
+        return equipped
+
+    def _refuse_sandbox(self) -> None:
+        if self.settings.sandbox != "none" or self.settings.network != "all":
+            from budwood.project.sandbox import refuse_sandbox  # without one a run starts sooner
+
+            refuse_sandbox(self.settings, self.project, self.plan.tasks)
 
     def opening(self, *, run: str, name: str) -> Opening:
         """Begin the run, or, if it has begun before, go on with this plan and these settings."""

@@ -20,6 +20,10 @@ _MAX_INT = 2**63 - 1
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)\s*")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)", re.IGNORECASE)
+_HOST = re.compile(
+    r"(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?|\[[0-9a-f:.]+\])(?::[1-9][0-9]{0,4})?|[0-9a-f]*:[0-9a-f:.]+", re.I
+)
+"""A name, everything below a name, or an address; and a port."""
 _BYTES = {"": 1, "b": 1} | {
     unit: factor
     for power, letter in enumerate("kmgt", start=1)
@@ -273,6 +277,20 @@ def _read_names(given: object) -> object:
     return names
 
 
+def _read_network(given: object) -> object:
+    if given in ("all", "none"):
+        return given
+    hosts = _read_names(given) if isinstance(given, list | tuple) else ()
+    assert isinstance(hosts, tuple)
+    if not hosts or not all(_HOST.fullmatch(host) for host in hosts):
+        raise Unfit
+    return hosts
+
+
+def _network_from_text(text: str) -> object:
+    return text.strip() if text.strip() in ("all", "none") else _list_from_text(text)
+
+
 def _read_devices(given: object) -> object:
     if isinstance(given, list | tuple):
         names = tuple(str(name) for name in given)
@@ -314,4 +332,9 @@ WORDS = Kind('a list of words, at least one: ["word", …]', _read_some_words, _
 ANY_WORDS = Kind('a list of words: ["word", …]', _read_words, _list_from_text)
 LIMITS = Kind("a table of whole numbers, 1 or more: { name = 2 }", _read_limits, _limits_from_text)
 TABLE = Kind('a table of JSON values: { name = 2, names = ["a"] }', _read_table, _table_from_text)
+NETWORK = Kind(
+    '"all", "none", or a list of hosts, each once: ["example.org", "*.example.org", "example.org:8080"]',
+    _read_network,
+    _network_from_text,
+)
 DEVICES = Kind('how many, or a list of device ids: ["0", "3"], each once', _read_devices, _devices_from_text)

@@ -12,6 +12,7 @@ from budwood.cli import agents_checkup, checkup
 from budwood.cli.checkup import Finding
 from budwood.cli.containment import containment, logout, supervisor
 from budwood.cli.looking import json_option, store_option, write_json
+from budwood.cli.sandbox import sandbox
 from budwood.cli.tables import terminal_width
 from budwood.cli.text import bold, is_terminal, one_line, tinted
 from budwood.project.place import Project, find_project
@@ -65,6 +66,7 @@ def look(project: Project, where: str | None) -> list[Finding]:
         checkup.runtime(),
         checkup.disk(project),
         *(containment(probe) if probe is not None else ()),
+        sandbox(project),
         logout(),
         checkup.open_files(),
         checkup.inotify(),

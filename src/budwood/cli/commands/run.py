@@ -32,6 +32,7 @@ from budwood.stores import Store
 @click.option("--check", metavar="CMD", help="What judges an attempt, unless a task says otherwise.")
 @click.option("--base", metavar="COMMIT", help="What workspaces start with; default: HEAD.")
 @click.option("--workspace", metavar="KIND", help="What attempts work in: clone, worktree, copy or none.")
+@click.option("--sandbox", metavar="KIND", help="What keeps attempts in: none or bwrap.")
 @click.option("--include-dirty", is_flag=True, help="Start with your checkout as it is, changes and new files too.")
 @click.option("--keep", is_flag=True, default=None, help="Leave the workspaces of ended attempts as they are.")
 @click.option("--no-budget", is_flag=True, help="Let agents that cost money run without a limit on it.")

@@ -13,6 +13,7 @@ from budwood._core.rows import AttemptRow, DependencyRow, RunRow, TaskRow
 from budwood._core.state import AttemptState, TaskState
 from budwood.cli.arguments import run_argument, task_argument
 from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
+from budwood.cli.sandbox import sandbox_words
 from budwood.cli.shapes import Shape, attempt_shape, run_shape, task_shape
 from budwood.cli.standing import answer_command
 from budwood.cli.tables import Column, write_table
@@ -125,14 +126,17 @@ def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> No
     needs, dependants = _neighbours(store, row, task)
     is_open = any(attempt.phase in OPEN_ATTEMPT for attempt in attempts)
     reviewed = any(end is not None and end.left for _, end in ended)
-    state = read_state(store, row).tasks[task.number] if is_open or reviewed else None
-    review = None if state is None else _review(state)
-    says = _says(None if state is None else state.attempt)
+    state = read_state(store, row) if is_open or reviewed else None
+    stands = None if state is None else state.tasks[task.number]
+    review = None if stands is None else _review(stands)
+    says = _says(None if stands is None else stands.attempt)
     if as_json:
         shape: Shape = {**task_shape(task), "after": needs, "before": dependants, "review": review, **says}
         write_json({"run": row.name, "task": shape, "attempts": [_attempt_shape(task, *each) for each in ended]})
         return
-    _write_task_head(row, task, needs=needs, dependants=dependants, more={"review": review, **says})
+    sandbox = "" if state is None else sandbox_words(state.settings)
+    more = {"review": review, **says, "sandbox": sandbox}
+    _write_task_head(row, task, needs=needs, dependants=dependants, more=more)
     if says.get("question"):
         note(f"\nhint: {answer_command(row.name, task.id)}")
     if attempts:

@@ -13,6 +13,7 @@ from budwood.cli.arguments import run_argument
 from budwood.cli.found import Found, look_for
 from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
 from budwood.cli.reasons import Scene, found_words
+from budwood.cli.sandbox import sandbox_words
 from budwood.cli.shapes import Shape, run_shape
 from budwood.cli.standing import failures, next_command, open_attempts, waiting
 from budwood.cli.tables import Column, write_table
@@ -83,6 +84,7 @@ def _shape(scene: Scene, row: RunRow) -> Shape:
         "run": run_shape(row, driver=scene.driver),
         "counts": {phase.value: count for phase, count in state.counts.items()},
         "slots": {"total": state.settings.slots, "busy": len(state.holdings.slots)},
+        "sandbox": {"kind": state.settings.sandbox, "network": state.settings.network},
         "running": open_attempts(scene),
         "waiting": waiting(scene),
         "failed": failures(scene),
@@ -102,6 +104,7 @@ def _write_head(scene: Scene, row: RunRow) -> None:
         "slots": ""
         if row.phase in ENDED_RUN or row.last_event == 0
         else f"{len(state.holdings.slots)} of {state.settings.slots} taken",
+        "sandbox": "" if state.settings.workspace is None else sandbox_words(state.settings),
         **(_budgets(scene) if row.last_event else {}),
         "driven": span(state.driven_until(now if scene.driver else state.at_ms)) if row.last_event else "",
         "created": ago(row.created_at_ms, now) if row.last_event else "",

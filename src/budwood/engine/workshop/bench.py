@@ -19,6 +19,7 @@ from budwood._core.model import Outcome, RunSettings
 from budwood.agents.base import Agent, Price
 from budwood.engine.workshop.branches import Branches, made_by_us
 from budwood.engine.workshop.conflicts import marked_files
+from budwood.engine.workshop.enclosing import faulty
 from budwood.engine.workshop.faults import fault
 from budwood.engine.workshop.judging import weigh
 from budwood.engine.workshop.leaving import describe
@@ -84,7 +85,7 @@ class Bench:
         try:
             kept = self._pool.keep(self._holder(order.id), self.ref(order.id), message=_message(order))
             left = describe(self._repository, kept, ref=self.ref(order.id), outside=self._outside(order.id))
-            outcome = msgspec.structs.replace(outcome, left=left)
+            outcome = msgspec.structs.replace(faulty(outcome, self._means.attempts / order.id), left=left)
             if any(step.name == "setup" and step.exit_code == 0 for step in outcome.steps):
                 self._pool.note_setup(self._holder(order.id))
             if order.agent:

@@ -10,10 +10,13 @@ from pathlib import Path
 from budwood._core.model import WorkspaceTerms
 from budwood.agents.base import Ability, Agent, Assignment, Launch
 from budwood.agents.config import AgentConfig
+from budwood.agents.homes import Places, places_of
+from budwood.engine.workshop.enclosing import Own, Sandbox
 from budwood.engine.workshop.orders import Order
 from budwood.executors.base import SHELL, Step, Work
 from budwood.executors.environment import passed
 from budwood.workspaces import Workspace
+from budwood.workspaces.removal import remove_tree
 
 TRANSCRIPT = "transcript"
 _SHORTEST_SECRET = 6
@@ -23,7 +26,7 @@ _SHORTEST_SECRET = 6
 class Outfitter:
     """Makes the work of one run's orders."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what an attempt is made of comes from many places
         self,
         folder: Path,
         *,
@@ -34,6 +37,7 @@ class Outfitter:
         configs: Mapping[str, AgentConfig],
         agent_of: Callable[[str], Agent],
         write_prompt: Callable[[Order], str],
+        sandbox: Sandbox | None = None,
     ) -> None:
         self._folder = folder
         self._terms = terms
@@ -45,13 +49,14 @@ class Outfitter:
         """Who commits: a clone does not have the settings of the repository, and a machine may have none."""
         self._configs = configs
         self._write_prompt = write_prompt
+        self._sandbox = sandbox
 
     def work(self, order: Order, workspace: Workspace, *, ports: Sequence[int]) -> Work:
         """Say what is to be run, and write what it needs."""
         launch = None if order.run is not None else self._launch(order)
         cwd = str(workspace.path / self._subdir)
         env_pass = tuple(dict.fromkeys((*order.env_pass, *(() if launch is None else launch.env_pass))))
-        return Work(
+        work = Work(
             id=order.id,
             slot=order.slot,
             steps=tuple(self._steps(order, launch, setup_due=workspace.setup_due)),
@@ -72,6 +77,20 @@ class Outfitter:
             contain=order.contain,
             begun=order.begun,
         )
+        return work if self._sandbox is None else self._sandbox.around(work, workspace, self._own(order, launch))
+
+    def _own(self, order: Order, launch: Launch | None) -> Own:
+        """Say what an attempt in a sandbox must see beside its workspace."""
+        if self._sandbox is None or launch is None:
+            return Own(state=None, ours=(), agent=Places(), argv=())
+        home = self._sandbox.machine.home
+        places = places_of(self._agent_of(order.agent), self._environ, home=home)
+        ours = (*launch.files, *(() if launch.stdin is None else (launch.stdin,)))
+        return Own(state=self._state_dir(order), ours=ours, agent=places, argv=launch.argv)
+
+    def _state_dir(self, order: Order) -> Path:
+        """Name where an agent's files are: by task, as a session can be gone on with only where its state is."""
+        return self._folder / str(order.number)
 
     def _steps(self, order: Order, launch: Launch | None, *, setup_due: bool) -> Iterable[Step]:
         if setup_due and self._terms.setup is not None:
@@ -87,12 +106,11 @@ class Outfitter:
 
     def _launch(self, order: Order) -> Launch:
         agent, config = self._agent_of(order.agent), self._configs[order.agent]
-        # By task, not by attempt: a session can be gone on with only where its state is.
-        folder = self._folder / str(order.number)
+        folder = self._state_dir(order)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         prompt = self._write_prompt(order)
         file = folder / f"prompt-{order.attempt}.md"
-        file.write_text(prompt, encoding="utf-8")
+        _put(file, prompt, below=folder)
         session = order.session if Ability.SESSION in agent.abilities else None
         launch = agent.launch(
             Assignment(
@@ -106,9 +124,20 @@ class Outfitter:
             )
         )
         for path, text in launch.files.items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            _put(path, text, below=folder)
         return launch
+
+
+def _put(path: Path, text: str, *, below: Path) -> None:
+    """Write a file anew where an earlier attempt may have laid something else: a link would lead us outside."""
+    for part in reversed([part for part in path.parents if part != below and part.is_relative_to(below)]):
+        if part.is_symlink() or (part.exists() and not part.is_dir()):
+            part.unlink()
+        part.mkdir(exist_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        remove_tree(path)
+    path.unlink(missing_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def _secrets(environ: Mapping[str, str], names: Iterable[str]) -> tuple[str, ...]:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:  # runs without workspaces start sooner without these
 
 Result = TypeVar("Result")
 _THREADS = 8
+_UNKEPT = Outcome(
+    phase=AttemptPhase.FAILED, error_type="setup", message="it calls a function, which no sandbox is made for"
+)
 _UNBEGUN = Outcome(phase=AttemptPhase.CANCELLED, error_type="cancelled", message="cancelled before it began")
 
 
@@ -41,6 +44,7 @@ class Workshop(Executor):
         """How many things are yet to be done that nothing waits for."""
         self._recovering: list[tuple[Order, Outcome, bytes | None]] | None = None
         self._inbox: Inbox | None = None
+        self._keeps_in = False
 
     def open(self, fence: int, *, loop: Loop, sink: Sink) -> None:
         self._loop, self._sink = loop, sink
@@ -48,6 +52,7 @@ class Workshop(Executor):
 
     def attend(self, name: str, settings: RunSettings) -> None:
         self._inner.attend(name, settings)
+        self._keeps_in = settings.sandbox != "none"
         if settings.workspace is None:
             return
         self._equipped = self._equip(name, settings)
@@ -81,7 +86,10 @@ class Workshop(Executor):
 
     def start(self, work: Work) -> None:
         if not isinstance(work, Order):
-            self._inner.start(work)
+            if self._keeps_in:  # a strategy asked for it; a plan with calls is refused before it starts
+                self._loop.later(0.0, lambda: self._sink.ended(work.id, _UNKEPT, log=b""))
+            else:
+                self._inner.start(work)
             return
         self._orders[work.id] = work
         self._preparing.add(work.id)

@@ -121,7 +121,7 @@ def lost_outcome(left_running: str, *, usage: str | None, why: str = LOST) -> Ou
 
 def read_usage(text: str | None) -> Usage:
     """Read what an attempt says that it consumed, field by field; what cannot be read is unknown, and said so."""
-    if text is None:
+    if not text:  # none was written; a sandbox has the empty file there already
         return Usage()
     try:
         report = msgspec.json.decode(text)
