@@ -103,3 +103,19 @@ def test_text_of_the_environment_is_taken_apart(kind: Kind, text: str, value: ob
 def test_what_does_not_fit_is_refused(kind: Kind, written: object) -> None:
     with pytest.raises(Unfit):
         kind.read(written)
+
+
+@pytest.mark.parametrize("host", ["a.org", "*.a.org", "a.org:8080", "127.0.0.1", "[::1]:80", "::1", "localhost:5432"])
+def test_a_network_is_a_word_or_hosts(host: str) -> None:
+    assert kinds.NETWORK.read([host]) == (host,)
+    assert kinds.NETWORK.read(kinds.NETWORK.from_text(f"{host}, b.org")) == (host, "b.org")
+    assert [kinds.NETWORK.read(kinds.NETWORK.from_text(word)) for word in ("all", "none")] == ["all", "none"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [[], "a.org", ["https://a.org"], ["a.org/x"], ["*"], ["a*.org"], ["a.org:0"], ["a.org", "a.org"], [1], None],
+)
+def test_what_is_no_network_is_unfit(given: object) -> None:
+    with pytest.raises(kinds.Unfit):
+        kinds.NETWORK.read(given)

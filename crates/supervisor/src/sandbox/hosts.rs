@@ -58,7 +58,10 @@ impl Hosts {
 impl Entry {
     fn parse(text: &str) -> Option<Entry> {
         let (name, port) = split(text);
-        let port = port.map(|digits| digits.parse().ok()).unwrap_or(Some(0)).map(|port| (port != 0).then_some(port))?;
+        let port = match port {
+            Some(digits) => Some(digits.parse().ok().filter(|&port| port != 0)?),
+            None => None,
+        };
         let name = plain(name);
         let name = match name.strip_prefix('*') {
             Some(domain) if domain.starts_with('.') && domain.len() > 1 => Name::Below(domain.into()),
