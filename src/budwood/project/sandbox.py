@@ -36,6 +36,11 @@ def refuse_sandbox(settings: RunSettings, project: Project, tasks: Sequence[Task
             )
         return
     _refuse_terms(settings.workspace)
+    if settings.mcp:
+        raise SettingsError(
+            'mcp is set, and sandbox is "bwrap": the run\'s store, which the tools write to, is not seen from inside',
+            hint="leave one of them out",
+        )
     called = next((task for task in tasks if task.function is not None), None)
     if called is not None:
         raise UsageError(
