@@ -1,5 +1,7 @@
 """Trials: keys of tasks and epics, tables of the database, words."""
 
+import shlex
+import sys
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -8,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.docs.yokeflow.ground import EXAMPLE, RUN, Ground, tries, writing
+from tests.mcp import clients
 from tests.support.yokeflow import EPICS, TASKS
 from tests.workshop.site import Site
 
@@ -248,6 +251,20 @@ def of_what_is_added(ground: Ground) -> None:
     )
     assert ground.call("run", "plan.json").code == 0
     assert (ground.folder / "did").read_text().split() == ["1", "2"]
+    _create_by_mcp(ground)
+
+
+def _create_by_mcp(ground: Ground) -> None:
+    """Let a task make the call of YokeFlow's guide, through the official client."""
+    first = {"lane": 1, "description": "Implement user authentication", "run": "echo auth >> did"}
+    then = {"lane": 1, "description": "Build user dashboard", "run": "echo dashboard >> did", "priority": 10}
+    created = "implement-user-authentication"
+    calls = [("create_task", first), ("create_task", {**then, "depends_on": [created], "dependency_type": "hard"})]
+    ground.write("calls.json", calls)
+    command = shlex.join([sys.executable, clients.__file__, "calls.json", "answers.json"])
+    ground.write("agents.json", {"lane": [{"id": 1}], "task": [{"id": "session", "lane": 1, "run": command}]})
+    assert ground.call("run", "agents.json").code == 0
+    assert (ground.folder / "did").read_text().split()[2:] == ["auth", "dashboard"]
 
 
 @tries("look at the graph before you run")
