@@ -154,6 +154,9 @@ def test_a_full_disk_pauses_the_run_and_nothing_is_lost(site: Site, tmp_path: Pa
         site.call("resume", "plan")
         assert (place / "made.txt").read_text() == "made\n"
         assert (place / "ignored" / "filler").stat().st_size == 8 * 1024**2
+        late = site.git("for-each-ref", "--format=%(refname)", "refs/budwood/**/0.1")
+        assert site.git("cat-file", "-s", f"{late}:ignored/filler") == str(8 * 1024**2)
+        assert f"it was kept late, as {late}" in (place.parent / "shut.json").read_text()
         assert site.restored(site.end_of("a", 2))["made.txt"] == b"made\n"
         assert site.belongings() == before
 

@@ -135,6 +135,8 @@ class Pool(Workspaces):
             place.shut_off(f"it holds what is too large to be kept: {kept.left_out[0].path}")
         elif kept.unread:
             place.shut_off(f"its git holds what could not be brought over: {kept.unread}")
+        elif place.shut is not None:
+            place.shut_off(f"it was kept late, as {ref}", is_kept=True)
         return kept
 
     def _keep(self, place: Place, base: str, ref: str, *, message: str) -> Kept:

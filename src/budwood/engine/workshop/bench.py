@@ -31,6 +31,7 @@ from budwood.errors import BudwoodError, WorkspaceError
 from budwood.executors.base import Work
 from budwood.workspaces import Pool, Repository
 from budwood.workspaces.fingerprint import Fingerprint, differences, fingerprint
+from budwood.workspaces.folding import find_kept
 from budwood.workspaces.merging import merge_all
 from budwood.workspaces.ports import Ports
 
@@ -134,8 +135,14 @@ class Bench:
         for holder in self._pool.holders():
             work_id = holder.removeprefix(prefix)
             if holder.startswith(prefix) and work_id[:1].isdecimal() and work_id not in open_works:
-                with suppress(WorkspaceError):  # what is not kept stays, and was told of when it ended
+                with suppress(WorkspaceError, OSError):  # what cannot be kept stays, and was told of when it ended
+                    self._keep_late(work_id)
                     self.hand_back(work_id)
+
+    def _keep_late(self, work_id: str) -> None:
+        """Keep what could not be when its attempt ended: the disk may have room by now."""
+        if find_kept(self._repository, self.ref(work_id)) is None:
+            self._pool.keep(self._holder(work_id), self.ref(work_id), message=f"{work_id}: kept late\n")
 
     def ref(self, work_id: str) -> str:
         """Name the ref of what an attempt left."""
