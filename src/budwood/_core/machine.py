@@ -13,7 +13,7 @@ from budwood._core.candidates import remark, rest_account, reviewed, revised, ta
 from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.events import Event, Recorded
 from budwood._core.join import add_tasks
-from budwood._core.model import ENDED_TASK, PLAN, AttemptPhase, RunPhase, TaskPhase
+from budwood._core.model import ENDED_TASK, PLAN, AttemptPhase, Review, RunPhase, TaskPhase
 from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, illegal
 from budwood._core.reserve import reserve_of
 from budwood._core.revise import revise_plan
@@ -138,6 +138,7 @@ def _plan_revised(state: RunState, event: e.PlanRevised, _at_ms: int, commands: 
     state.cancelled = False
     revised = revise_plan(state, event)
     landing.forget_joins(state)
+    landing.forget_unwanted(state)
     state.queue = Queue()  # what is ready queues anew, below; who was parked may belong to another lane or group now
     for task in revised.running:
         assert task.attempt is not None
@@ -316,6 +317,8 @@ def _tasks_retried(state: RunState, event: e.TasksRetried, _at_ms: int, _: list[
 
 def _task_reviewed(state: RunState, event: e.TaskReviewed, _at_ms: int, _: list[Command]) -> None:
     reviewed(state.task(event.task), event)
+    if event.decision == Review.REJECTED:
+        landing.forget_unwanted(state)
 
 
 def _task_revised(state: RunState, event: e.TaskRevised, _at_ms: int, _: list[Command]) -> None:
@@ -353,7 +356,7 @@ def _target_moved(state: RunState, _event: e.TargetMoved, _at_ms: int, _: list[C
 
 
 def _merge_stopped(state: RunState, event: e.MergeStopped, _at_ms: int, _: list[Command]) -> None:
-    state.landing.stopped = event
+    landing.stopped(state, event)
 
 
 def _lane_held(state: RunState, event: e.LaneHeld, _at_ms: int, _: list[Command]) -> None:

@@ -107,6 +107,8 @@ def next_command(scene: Scene, row: RunRow) -> str | None:
     follows = way_on(scene, row)
     if follows is not None:
         return follows
+    for line in scene.state.landing.conflicts:
+        return f"budwood open {shlex.join([row.name, line.partition(' ')[2]])}"
     if scene.state.counts[TaskPhase.FAILED]:
         return f"budwood why {shlex.quote(row.name)}"
     waits = next(undecided(scene.state), None) is not None
