@@ -13,7 +13,7 @@ from budwood._core.candidates import remark, rest_account, reviewed, revised, ta
 from budwood._core.commands import CancelAttempt, Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.events import Event, Recorded
 from budwood._core.join import add_tasks
-from budwood._core.model import ENDED_TASK, PLAN, AttemptPhase, Review, RunPhase, TaskPhase
+from budwood._core.model import ENDED_TASK, PLAN, AttemptPhase, RunPhase, TaskPhase
 from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES, illegal
 from budwood._core.reserve import reserve_of
 from budwood._core.revise import revise_plan
@@ -317,7 +317,7 @@ def _tasks_retried(state: RunState, event: e.TasksRetried, _at_ms: int, _: list[
 
 def _task_reviewed(state: RunState, event: e.TaskReviewed, _at_ms: int, _: list[Command]) -> None:
     reviewed(state.task(event.task), event)
-    if event.decision == Review.REJECTED:
+    if event.decision == "rejected":
         landing.forget_unwanted(state)
 
 
