@@ -138,3 +138,17 @@ def test_a_target_that_conflicts_with_what_the_run_started_from_is_named_as_that
     said = site.call("run", "plan.toml", code=4)
     assert "target and what the run started from changed the same places: README.md" in said.err
     assert f"git switch target && git merge {site.git('rev-parse', 'main')}" in said.err
+
+
+def test_settings_of_the_users_git_about_signatures_and_merges_are_not_in_the_way(site: Site) -> None:
+    with (site.home / ".gitconfig").open("a") as settings:
+        settings.write("[merge]\n\tverifySignatures = true\n\tff = only\n\tconflictStyle = diff3\n")
+        settings.write("[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = false\n")
+    site.agents(lane("x", README__md="x\n"), lane("y", README__md="y\n"), review="auto", into="side")
+    site.call("run", "plan.toml", code=5)
+    path = Path(conflict_of(site, "lane y").path)
+    assert "|||||||" not in (path / "README.md").read_text()
+    site.git("config", "commit.gpgSign", "false", cwd=path)
+    solve(site, path, "README.md", "both\n")
+    site.call("resume", "plan")
+    assert site.git("show", "side:README.md") == "both"

@@ -57,16 +57,17 @@ class Conflicts:
             found = self._pool.hand_out(holder, wanted.head)
             git = self._git(found.path)
             self._bring_memory(git)
-            theirs, settings = wanted.onto, ["-c", "rerere.autoupdate=true", "-c", "merge.conflictStyle=merge"]
+            theirs, settings = wanted.onto, {"rerere.autoupdate": "true", "merge.conflictStyle": "merge"}
             if (found.path / ".git").is_dir():  # else its branches and its memory are the user's
                 theirs = "everything-else"  # what git writes beside its marks
-                settings += ["-c", "rerere.enabled=true"]
+                settings["rerere.enabled"] = "true"
                 person = self._repository.identity()  # who commits here is the user
                 git.run("config", "user.name", person["GIT_COMMITTER_NAME"])
                 git.run("config", "user.email", person["GIT_COMMITTER_EMAIL"])
                 git.run("checkout", "--quiet", "-B", wanted.branch)
                 git.run("branch", "--quiet", "--force", theirs, wanted.onto)
-            git.run(*settings, "merge", "--no-ff", "--no-commit", "--quiet", theirs, codes=(0, 1))
+            merging = git.aimed(settings=tuple(settings.items()))
+            merging.run("merge", "--no-ff", "--no-commit", "--no-verify-signatures", "--quiet", theirs, codes=(0, 1))
         git = self._git(found.path)
         files = _unmerged(git)
         if not files:
