@@ -6,13 +6,18 @@ Called by the machine only, so that replay gives the same. Knows the state; must
 from budwood._core import events as e
 from budwood._core.candidates import lane_of, stands_at
 from budwood._core.commands import Command
-from budwood._core.model import Review, TaskPhase
+from budwood._core.model import ENDED_TASK, Review, TaskPhase
 from budwood._core.state import RunState
+
+_LOST = ENDED_TASK - {TaskPhase.DONE}
 
 
 def asked(state: RunState, event: e.MergeAsked) -> None:
-    """Begin anew: what was held back may be wanted now."""
+    """Begin anew: what was held back may be wanted now, and what did not pass is tried again."""
     state.landing.asked = event
+    verifies = state.landing.verifies
+    for commit in [commit for commit, number in verifies.items() if state.tasks[number].phase in _LOST]:
+        del verifies[commit]
     begin_again(state)
 
 
@@ -27,6 +32,21 @@ def forget_joins(state: RunState) -> None:
     state.landing.joins.clear()
     state.landing.clashes.clear()
     state.landing.stopped = None
+
+
+def forget_unwanted(state: RunState) -> None:
+    """Wait for nobody because of lines that are not wanted any more: out of the plan, or rejected."""
+    waiting = (state.landing.clashes, state.landing.conflicts, state.landing.held)
+    if not any(waiting):
+        return
+    wanted = {
+        line
+        for line, numbers in members(state).items()
+        if not any(state.tasks[number].review is Review.REJECTED for number in numbers)
+    }
+    for waits in waiting:
+        for line in waits.keys() - wanted:
+            del waits[line]
 
 
 def joined(state: RunState, event: e.LanesJoined) -> None:
@@ -56,6 +76,8 @@ def merged(state: RunState, event: e.LanesMerged) -> None:
         landing.clashes.update((clash.line, clash) for clash in join.clashes)
         landing.shadow = join.joints[-1].shadow or event.commit if join.joints else landing.shadow
     landing.merged.update(event.lines)
+    for line, _ in event.lines:
+        landing.conflicts.pop(line, None)  # one whose directory is gone may have no conflict any more
     landing.commit, landing.branch = event.commit, event.branch
     if event.into:
         landing.delivered[event.into] = event.commit
@@ -71,6 +93,11 @@ def target_moved(state: RunState) -> None:
     """Merge again."""
     state.landing.joins.clear()
     state.landing.moved += 1
+
+
+def stopped(state: RunState, event: e.MergeStopped) -> None:
+    """Let the merge queue rest; who tries again later counts anew."""
+    state.landing.stopped, state.landing.moved = event, 0
 
 
 def held(state: RunState, event: e.LaneHeld) -> None:

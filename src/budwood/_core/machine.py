@@ -160,6 +160,7 @@ def _plan_revised(state: RunState, event: e.PlanRevised, _at_ms: int, commands: 
     state.cancelled = False
     revised = revise_plan(state, event)
     landing.forget_joins(state)
+    landing.forget_unwanted(state)
     state.queue = Queue()  # what is ready queues anew, below; who was parked may belong to another lane or group now
     for task in revised.running:
         assert task.attempt is not None
@@ -358,6 +359,8 @@ def _tasks_retried(state: RunState, event: e.TasksRetried, _at_ms: int, _: list[
 
 def _task_reviewed(state: RunState, event: e.TaskReviewed, _at_ms: int, _: list[Command]) -> None:
     reviewed(state.task(event.task), event)
+    if event.decision == "rejected":
+        landing.forget_unwanted(state)
 
 
 def _task_revised(state: RunState, event: e.TaskRevised, _at_ms: int, _: list[Command]) -> None:
@@ -395,7 +398,7 @@ def _target_moved(state: RunState, _event: e.TargetMoved, _at_ms: int, _: list[C
 
 
 def _merge_stopped(state: RunState, event: e.MergeStopped, _at_ms: int, _: list[Command]) -> None:
-    state.landing.stopped = event
+    landing.stopped(state, event)
 
 
 def _lane_held(state: RunState, event: e.LaneHeld, _at_ms: int, _: list[Command]) -> None:

@@ -99,6 +99,8 @@ def next_command(scene: Scene, row: RunRow) -> str | None:
     asking = next((task for task in scene.state.open.values() if task.attempt and task.attempt.asks), None)
     if asking is not None:
         return answer_command(row.name, asking.spec.id)
+    for line in scene.state.landing.conflicts:
+        return f"budwood open {shlex.join([row.name, line.partition(' ')[2]])}"
     if scene.state.counts[TaskPhase.FAILED]:
         return f"budwood why {shlex.quote(row.name)}"
     waits = next(undecided(scene.state), None) is not None

@@ -39,10 +39,12 @@ class Lander:
         if self._unseen is None:
             self._unseen = list(state.landing.conflicts.values())
             self._stopped = state.landing.stopped
-        if state.landing.stopped not in (None, self._stopped):
-            return None
-        if self._unseen:
-            return LookAtConflict(conflict=self._unseen.pop(0))
+        if state.landing.stopped is not None and state.landing.stopped is not self._stopped:
+            return None  # not by what it says: what stopped this drive may say the same again
+        while self._unseen:
+            conflict = self._unseen.pop(0)
+            if state.landing.conflicts.get(conflict.line) is conflict:  # else somebody has made it another since
+                return LookAtConflict(conflict=conflict)
         groups = groups_to_merge(state, partial=_is_partial(state))
         if groups or _is_due(state):
             return _merge(state, groups)
@@ -64,7 +66,8 @@ def _merge(state: RunState, groups: list[tuple[str, ...]]) -> Chore | list[Event
         why = f"{into} moves all the time"
         return [MergeStopped(into=into, reason=why, hint=f"budwood resume {state.name} tries again when it rests")]
     clashed = {clash.line for clash in join.clashes}
-    merged = tuple((line, head) for line, head in lines if line not in clashed)
+    whole = [line for group in groups if clashed.isdisjoint(group) for line in group]
+    merged = tuple((line, state.heads[line]) for line in whole)
     return PublishJoint(
         lines=merged,
         commit=join.commit,
@@ -181,10 +184,14 @@ def _hold(state: RunState, lines: Iterable[str], because: TaskState, reason: str
     return [LaneHeld(line=line, head=state.heads[line], reason=reason, task=because.spec.id) for line in lines]
 
 
+def _is_verify(task: TaskState) -> bool:
+    return task.spec.errand is not None and task.spec.errand.kind == "verify"
+
+
 def _verify(state: RunState, join: LanesJoined, place: int) -> ErrandAdded:
     inside = [line for joint in join.joints[:place] for line in joint.lines]
     spec = TaskSpec(
-        id=_free_id(state, f"verify-{len(state.landing.verifies) + 1}"),
+        id=_free_id(state, f"verify-{1 + sum(map(_is_verify, state.tasks))}"),
         run=state.settings.verify,
         description=f"verify {', '.join(inside)}"[:_SHOWN] if inside else "verify what lanes are merged into",
         timeout_s=state.settings.verify_timeout_s,

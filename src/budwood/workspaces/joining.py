@@ -34,6 +34,8 @@ class Left(NamedTuple):
     line: str
     head: str
     files: tuple[str, ...]
+    onto: str
+    """What it conflicts with: all that was merged, and what of its own group came before it."""
 
 
 class Chain(NamedTuple):
@@ -60,7 +62,9 @@ class Joiner:
         links: list[Link] = []
         waiting = self._pass(wanted, links)
         left = self._pass([group for group, _ in waiting], links) if waiting and links else waiting
-        return Chain(tuple(links), tuple(each for _, each in left))
+        # A first of a group is left out by what is merged at last; another maybe by those of its group before it.
+        alone = [each._replace(onto=self._shadow) if group[0].line == each.line else each for group, each in left]
+        return Chain(tuple(links), tuple(alone))
 
     def _pass(self, groups: Iterable[tuple[Tip, ...]], links: list[Link]) -> list[tuple[tuple[Tip, ...], Left]]:
         """Add a link for every group that can be merged; return the others."""
@@ -79,7 +83,7 @@ class Joiner:
         for tip in group:
             merge = self._merged(tip.head)
             if not merge.is_clean:
-                return Left(tip.line, tip.head, merge.files)
+                return Left(tip.line, tip.head, merge.files, self._shadow)
             if merge.tree == self._tree:  # nothing new: no commit says so
                 continue
             self._tree = merge.tree

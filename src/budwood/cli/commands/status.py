@@ -11,6 +11,7 @@ from budwood._core.rows import RunRow
 from budwood._core.state import TaskState
 from budwood.cli.arguments import run_argument
 from budwood.cli.found import Found, look_for
+from budwood.cli.landing import landing_lines
 from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
 from budwood.cli.reasons import Scene, found_words
 from budwood.cli.sandbox import sandbox_words
@@ -115,6 +116,8 @@ def _write_head(scene: Scene, row: RunRow) -> None:
     for name, text in lines.items():
         if text:
             click.echo(f"  {name:9} {text}")
+    for line in landing_lines(state):
+        click.echo(line)
 
 
 def _counts(scene: Scene) -> str:

@@ -4,6 +4,7 @@ For a person it is a merge as git leaves it half done, with marks in the files: 
 user's git remembers of conflicts solved before is used. Knows git and workspaces; must not know the state of the run.
 """
 
+import hashlib
 import re
 import shutil
 from collections.abc import Callable, Iterable
@@ -48,7 +49,7 @@ class Conflicts:
         """Make what is needed to solve a conflict; one that git has seen solved before is solved here."""
         if wanted.agent is not None:
             return ErrandAdded(task=self._for_agent(wanted, wanted.agent))
-        holder = self._holder(f"merge-{safe_name(wanted.line)}")
+        holder = self._holder(f"merge-{_name(wanted.line)}")
         found = self._pool.find(holder)
         if found is not None and found.base != wanted.head and found.path.is_dir():
             self._put_by(wanted.line, holder, why="a conflict that is another by now")
@@ -56,16 +57,17 @@ class Conflicts:
             found = self._pool.hand_out(holder, wanted.head)
             git = self._git(found.path)
             self._bring_memory(git)
-            theirs = wanted.onto
-            if (found.path / ".git").is_dir():  # else its branches are the user's
+            theirs, settings = wanted.onto, {"rerere.autoupdate": "true", "merge.conflictStyle": "merge"}
+            if (found.path / ".git").is_dir():  # else its branches and its memory are the user's
                 theirs = "everything-else"  # what git writes beside its marks
+                settings["rerere.enabled"] = "true"
                 person = self._repository.identity()  # who commits here is the user
                 git.run("config", "user.name", person["GIT_COMMITTER_NAME"])
                 git.run("config", "user.email", person["GIT_COMMITTER_EMAIL"])
                 git.run("checkout", "--quiet", "-B", wanted.branch)
                 git.run("branch", "--quiet", "--force", theirs, wanted.onto)
-            settings = ("-c", "rerere.enabled=true", "-c", "rerere.autoupdate=true", "-c", "merge.conflictStyle=merge")
-            git.run(*settings, "merge", "--no-ff", "--no-commit", "--quiet", theirs, codes=(0, 1))
+            merging = git.aimed(settings=tuple(settings.items()))
+            merging.run("merge", "--no-ff", "--no-commit", "--no-verify-signatures", "--quiet", theirs, codes=(0, 1))
         git = self._git(found.path)
         files = _unmerged(git)
         if not files:
@@ -81,7 +83,7 @@ class Conflicts:
 
     def look(self, conflict: LaneConflicted) -> Event:
         """Say whether what somebody committed there solves it; what they left is kept before it is believed."""
-        holder = self._holder(f"merge-{safe_name(conflict.line)}")
+        holder = self._holder(f"merge-{_name(conflict.line)}")
         found = self._pool.find(holder)
         if found is None or not found.path.is_dir():
             reason = "its directory is gone; it is laid out again"
@@ -113,7 +115,7 @@ class Conflicts:
         date = max(dates_of(git, (wanted.head, wanted.onto)).values())
         message = f"Merge into {wanted.line}, with conflicts\n"
         start = write_commit(git, merge.tree, [wanted.head, wanted.onto], message=message, date=date)
-        self._repository.set_ref(f"{self._refs}/queue/{safe_name(wanted.line)}", start)
+        self._repository.set_ref(f"{self._refs}/queue/{_name(wanted.line)}", start)
         errand = Errand(kind="resolve", start=start, line=wanted.line, files=merge.files)
         said = _messages(git, wanted.head, wanted.onto)
         files = "\n".join(f"- {path}" for path in merge.files)
@@ -146,7 +148,7 @@ class Conflicts:
 
     def _ref(self, line: str) -> str:
         """Name a new ref for what somebody left: an older one may be the only one that has what it has."""
-        below = f"{self._refs}/solved/{safe_name(line)}-"
+        below = f"{self._refs}/solved/{_name(line)}-"
         said = self._repository.git.ask("for-each-ref", "--format=%(refname)", f"{self._refs}/solved")
         return f"{below}{sum(name.startswith(below) for name in said.splitlines()) + 1}"
 
@@ -159,6 +161,11 @@ def marked_files(git: Git, commit: str, files: Iterable[str]) -> tuple[str, ...]
         if entry.startswith(("100644", "100755")) and _MARK.search(git.run("cat-file", "blob", entry.split()[2])):
             found.append(path)
     return tuple(found)
+
+
+def _name(line: str) -> str:
+    """Name a line so that git and file systems accept it, and no two are the same: many letters are left out."""
+    return f"{safe_name(line, most=40)}-{hashlib.sha256(line.encode()).hexdigest()[:8]}"
 
 
 def _unmerged(git: Git) -> tuple[str, ...]:

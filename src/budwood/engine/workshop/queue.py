@@ -72,8 +72,7 @@ class Queue:
                 onto=onto,
                 joints=tuple(map(_joint, chain.links)),
                 clashes=tuple(
-                    Clash(line=each.line, head=each.head, onto=onto if last is None else last.shadow, files=each.files)
-                    for each in chain.left
+                    Clash(line=each.line, head=each.head, onto=each.onto, files=each.files) for each in chain.left
                 ),
                 target=target,
             )
@@ -96,11 +95,14 @@ class Queue:
         try:
             return merge_all(self._repository.git, wanted.published, [target], message=message), target
         except Conflict as conflict:
+            branch = self._branches.made().get(_PUBLISHED)
+            ours = "what the run started from" if branch is None else f"branch {branch}"
+            with_it = wanted.published if branch is None else branch
             raise _Stop(
                 MergeStopped(
                     into=wanted.into,
-                    reason=f"{wanted.into} and the run's branch changed the same places: {named(conflict.files)}",
-                    hint=f"git switch {wanted.into} && git merge budwood/{self._name}",
+                    reason=f"{wanted.into} and {ours} changed the same places: {named(conflict.files)}",
+                    hint=f"git switch {wanted.into} && git merge {with_it}, then budwood resume {self._name}",
                 )
             ) from conflict
 
