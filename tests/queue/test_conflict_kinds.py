@@ -3,40 +3,52 @@
 from pathlib import Path
 
 import pytest
-from tests.queue.plans import conflict_of, doing, published
+from tests.queue.plans import conflict_of, doing, lanes
 from tests.workshop.site import Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-COMMIT = "git add -A && git commit -qm made"
 KINDS = {
-    "content": ("echo x > README.md", "echo y > README.md"),
-    "delete/modify": ("git rm -q README.md", "echo y >> README.md"),
-    "modify/delete": ("echo x >> README.md", "git rm -q README.md"),
-    "rename/rename": ("git mv README.md x.md", "git mv README.md y.md"),
-    "rename/add": ("git mv notes.txt new.txt", "echo y > new.txt"),
-    "add/add": ("echo x > both.txt", "echo y > both.txt"),
-    "file/directory": ("echo x > thing", "mkdir thing && echo y > thing/y"),
-    "mode": ("rm README.md && ln -s src README.md", "chmod +x README.md && echo y >> README.md"),
-    "binary": ("printf 'x\\0x' > notes.txt", "printf 'y\\0y' > notes.txt"),
+    "content": ("echo x > text", "echo y > text"),
+    "delete-modify": ("git rm -q text", "echo y >> text"),
+    "modify-delete": ("echo x >> text", "git rm -q text"),
+    "rename-rename": ("git mv text x", "git mv text y"),
+    "rename-add": ("git mv text new", "echo y > new"),
+    "add-add": ("echo x > both", "echo y > both"),
+    "file-directory": ("echo x > thing", "mkdir thing && echo y > thing/y"),
+    "mode": ("rm text && ln -s other text", "chmod +x text && echo y >> text"),
+    "binary": ("printf 'x\\0x' > text", "printf 'y\\0y' > text"),
     "symlink": ("ln -s a link", "ln -s b link"),
 }
+"""What two lanes do, each kind in a folder of its own that has a file `text`. Of submodules see `test_joining`."""
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_it_is_said_and_can_be_solved(site: Site, kind: str) -> None:
-    one, other = KINDS[kind]
-    site.agents(doing("x", f"{one} && {COMMIT}"), doing("y", f"{other} && {COMMIT}"), review="auto")
+def test_each_is_said_and_can_be_solved(site: Site) -> None:
+    for kind in KINDS:
+        (site.root / kind).mkdir()
+        (site.root / kind / "text").write_text(f"what {kind} begins with\n")
+        (site.root / kind / "other").write_text(f"as long as text, and something else: {kind}\n")
+    site.git("add", *KINDS)
+    site.git("commit", "-qm", "folders", "--", *KINDS)
+    ours = [_lane(f"x-{kind}", kind, one) for kind, (one, _) in KINDS.items()]
+    theirs = [_lane(f"y-{kind}", kind, other) for kind, (_, other) in KINDS.items()]
+    site.agents(*ours, *theirs, review="auto", slots=4)
     before = site.belongings()
     site.call("run", "plan.toml", code=5)
-    conflict = conflict_of(site, "lane y")
-    assert conflict.files
+    assert {name: state for name, state in lanes(site).items() if state == "merged"}.keys() == {f"x-{k}" for k in KINDS}
     tree = site.git("rev-parse", "budwood/plan^{tree}")
-    assert tree == site.git("rev-parse", "lane-x^{tree}")
-    # Whatever it is, the person takes what lane x made.
-    shell = f"git read-tree --reset -u {conflict.onto} && git commit -qm solved"
-    site.git("-c", f"alias.solve=!{shell}", "solve", cwd=Path(conflict.path))
+    for kind in KINDS:
+        conflict = conflict_of(site, f"lane y-{kind}")
+        assert conflict.files, kind
+        assert all(file.startswith(f"{kind}/") for file in conflict.files), kind
+        # Whatever it is, the person takes what was merged.
+        solve = f"git read-tree --reset -u {conflict.onto} && git commit -qm solved"
+        site.git("-c", f"alias.solve=!{solve}", "solve", cwd=Path(conflict.path))
     site.call("resume", "plan")
     assert site.git("rev-parse", "budwood/plan^{tree}") == tree
-    assert published(site, ".gitignore")
+    assert set(lanes(site).values()) == {"merged"}
     assert site.belongings() == before
+
+
+def _lane(name: str, folder: str, command: str) -> str:
+    return doing(name, f"cd {folder} && {command} && git add -A . && git commit -qm made")
