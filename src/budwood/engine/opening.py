@@ -72,6 +72,17 @@ def _refuse_changed(state: RunState, changed: Sequence[str]) -> None:
             )
 
 
+def _refuse_taken(state: RunState, added: Sequence[TaskSpec]) -> None:
+    """Refuse ids that the merge queue gave away before the plan had them."""
+    for spec in added:
+        there = state.by_id.get(str(spec.id))
+        if there is not None and there.spec.errand is not None:
+            raise UsageError(
+                f"run {state.name} has called a task of its merge queue {str(spec.id)!r}, and so has the plan by now",
+                hint="give the plan's another id, or budwood run FILE --again makes a new run",
+            )
+
+
 def changed_settings(before: RunSettings, after: RunSettings) -> tuple[str, ...]:
     """Name the settings that differ."""
     new = asdict(after)
@@ -96,6 +107,7 @@ def revision(state: RunState, tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpe
     now = {str(task.spec.id): task.spec for task in state.tasks if not task.removed and task.spec.errand is None}
     wanted = {str(spec.id): spec for spec in tasks}
     added = tuple(spec for name, spec in wanted.items() if name not in now)
+    _refuse_taken(state, added)
     changed = tuple(spec for name, spec in wanted.items() if name in now and now[name] != spec)
     kept = _kept(state, wanted, lanes)
     removed = tuple(spec.id for name, spec in now.items() if name not in wanted and name not in kept)
