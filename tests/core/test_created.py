@@ -200,3 +200,14 @@ def test_a_conflict_that_is_solved_too_late_takes_nothing_from_a_lane_that_went_
     bench.end("resolve-x", left("solved"))
     assert bench.state.heads == {"lane x": "second" if late else "solved"}
     assert bench.refold().heads == bench.state.heads
+
+
+def test_an_edited_plan_wants_nothing_again_that_the_merge_queue_is_done_with() -> None:
+    bench = Bench(task("a"))
+    bench.fill()
+    bench.end("a")
+    bench.record(e.ErrandAdded(task=TaskSpec(id="verify-1", run="t", errand=Errand(kind="verify", start="c"))))
+    bench.fill()
+    bench.end("verify-1", BAD)
+    bench.record(e.PlanRevised(added=(task("b"),)))
+    assert bench.fill() == ["b"]

@@ -16,8 +16,8 @@ def writing(box: Site, text: str) -> str:
     hooks = "post-checkout pre-commit post-merge prepare-commit-msg post-commit reference-transaction"
     return (
         f"echo {text} > README.md; git config core.fsmonitor \"touch '{mark}'\"; mkdir -p .git/hooks; "
-        f"for hook in {hooks}; do printf \"#!/bin/sh\\ntouch '{mark}'\\n\" > .git/hooks/$hook; chmod +x .git/hooks/$hook; "
-        "done"
+        f"for hook in {hooks}; do printf \"#!/bin/sh\\ntouch '{mark}'\\n\" > .git/hooks/$hook; "
+        "chmod +x .git/hooks/$hook; done"
     )
 
 

@@ -183,8 +183,9 @@ def _hold(state: RunState, lines: Iterable[str], because: TaskState, reason: str
 
 def _verify(state: RunState, join: LanesJoined, place: int) -> ErrandAdded:
     inside = [line for joint in join.joints[:place] for line in joint.lines]
+    before = sum(task.spec.errand is not None and task.spec.errand.kind == "verify" for task in state.tasks)
     spec = TaskSpec(
-        id=_free_id(state, f"verify-{len(state.landing.verifies) + 1}"),
+        id=_free_id(state, f"verify-{before + 1}"),
         run=state.settings.verify,
         description=f"verify {', '.join(inside)}"[:_SHOWN] if inside else "verify what lanes are merged into",
         timeout_s=state.settings.verify_timeout_s,

@@ -45,12 +45,13 @@ def go_on(
             wanted = msgspec.structs.replace(wanted, **changes)
         changed = changed_settings(state.settings, wanted)
         _refuse_changed(state, changed)
+        verified_anew = is_verified_anew(state, wanted)
         if changed:
             yield SettingsChanged(settings=wanted, changed=changed)
         revised = revision(state, *plan) if plan is not None else None
         if revised is not None:
             yield revised
-        if unpause and (state.phase is RunPhase.PAUSED or may_be_merged(state)):
+        if unpause and (state.phase is RunPhase.PAUSED or may_be_merged(state) or verified_anew):
             yield RunResumed()
 
     return opening
@@ -59,6 +60,12 @@ def go_on(
 def may_be_merged(state: RunState) -> bool:
     """Say whether a run that is over has something that could not be merged, and maybe can be by now."""
     return state.phase is RunPhase.FINISHED and state.landing.waits_for_somebody
+
+
+def is_verified_anew(state: RunState, wanted: RunSettings) -> bool:
+    """Say whether a run that is over holds lanes back by a command that is another now."""
+    held = state.phase is RunPhase.FINISHED and bool(state.landing.held)
+    return held and state.settings.verify != wanted.verify
 
 
 def _refuse_changed(state: RunState, changed: Sequence[str]) -> None:
