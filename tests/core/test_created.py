@@ -1,10 +1,11 @@
 """Tasks that join while the run goes on, by a request: their place in the graph, edits of the plan, replay."""
 
+import msgspec
 import pytest
-from tests.core.bench import BAD, Bench, task
+from tests.core.bench import BAD, OK, Bench, task
 
 from budwood._core import events as e
-from budwood._core.model import LaneSpec, TaskPhase, TaskSpec
+from budwood._core.model import Errand, LaneSpec, Left, Outcome, TaskPhase, TaskSpec
 from budwood._core.state import RunState
 from budwood.engine.opening import revision
 from budwood.errors import IllegalTransition
@@ -175,3 +176,38 @@ def test_an_attempt_that_asks_can_end_in_every_way() -> None:
     bench.record(e.QuestionAsked(task="a", attempt=1, question=1, text="which?"))
     bench.end("a", BAD)
     assert bench.phases() == {"a": "ready"}
+
+
+def left(commit: str) -> Outcome:
+    """Succeed, and leave a commit."""
+    return msgspec.structs.replace(
+        OK, left=Left(base="b", tree="t", candidate=commit, commit=commit, ref="refs/x", files=1)
+    )
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_conflict_that_is_solved_too_late_takes_nothing_from_a_lane_that_went_on(late: bool) -> None:
+    bench = Bench(task("a", lane="x"), lanes=["x"])
+    bench.fill()
+    bench.end("a", left("first"))
+    solve = TaskSpec(id="resolve-x", run="t", errand=Errand(kind="resolve", start="marked", line="lane x"))
+    bench.record(e.ErrandAdded(task=solve))
+    bench.fill()
+    if late:
+        created(bench, task("more", lane="x"))
+        bench.fill()
+        bench.end("more", left("second"))
+    bench.end("resolve-x", left("solved"))
+    assert bench.state.heads == {"lane x": "second" if late else "solved"}
+    assert bench.refold().heads == bench.state.heads
+
+
+def test_an_edited_plan_wants_nothing_again_that_the_merge_queue_is_done_with() -> None:
+    bench = Bench(task("a"))
+    bench.fill()
+    bench.end("a")
+    bench.record(e.ErrandAdded(task=TaskSpec(id="verify-1", run="t", errand=Errand(kind="verify", start="c"))))
+    bench.fill()
+    bench.end("verify-1", BAD)
+    bench.record(e.PlanRevised(added=(task("b"),)))
+    assert bench.fill() == ["b"]

@@ -9,7 +9,7 @@ from tests.engine.stage import Stage, at
 from tests.engine.test_requests import Desk
 
 from budwood._core import events as e
-from budwood._core.model import AgentTerms, AttemptPhase, LaneSpec, RunSettings, TaskSpec, WorkspaceTerms
+from budwood._core.model import AgentTerms, AttemptPhase, Errand, LaneSpec, RunSettings, TaskSpec, WorkspaceTerms
 from budwood.engine.wanted import Answering, Asking, ChangedTask, NewTask, Reporting
 from budwood.stores.base import Asker, Request, RequestBody
 from budwood.testing.executors import succeeded
@@ -231,6 +231,19 @@ def test_dependencies_of_what_runs_or_is_done_are_refused() -> None:
 def test_a_task_of_the_plan_is_changed_in_the_plan() -> None:
     desk = running(task("b"))
     assert "task b is the plan's" in ask(desk, "update", ChangedTask(task="b", priority=1))[1].answer
+
+
+def test_what_merges_is_nothing_to_depend_on_and_nothing_to_change() -> None:
+    desk = running()
+    desk.journal.record(e.ErrandAdded(task=TaskSpec(id="verify-1", run="t", errand=Errand(kind="verify", start="c"))))
+    why = "depends_on names verify-1, which merges what tasks made; nothing can depend on that"
+    for keys in ({"after": ("verify-1",)}, {"prefer_after": ("verify-1",)}):
+        assert create(desk, **keys)[1].answer == why
+    create(desk)
+    assert ask(desk, "update", ChangedTask(by=A, task="do-it", after=("verify-1",)))[1].answer == why
+    answer = ask(desk, "update", ChangedTask(task="verify-1", priority=1))[1].answer
+    assert answer == "task verify-1 is the merge queue's, which alone says what it does"
+    assert create(desk, id="verify-1", run="x")[1].state == "refused"
 
 
 def test_an_attempt_touches_only_what_its_task_has_created() -> None:

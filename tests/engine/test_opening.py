@@ -4,7 +4,7 @@ import pytest
 from tests.core.bench import Bench, task
 
 from budwood._core import events as e
-from budwood._core.model import LaneSpec, RunSettings
+from budwood._core.model import Errand, LaneSpec, RunSettings, TaskSpec
 from budwood._core.state import RunState
 from budwood.engine import strategist as module
 from budwood.engine.opening import begin_run, changed_settings, go_on, revision
@@ -109,3 +109,10 @@ def test_a_task_that_was_removed_is_new_when_it_comes_back() -> None:
     bench = Bench(task("a"), task("b"))
     bench.record(e.PlanRevised(removed=("a",)))
     assert revision(bench.state, [task("a"), task("b")], []) == e.PlanRevised(added=(task("a"),))
+
+
+def test_an_id_that_the_merge_queue_has_given_away_is_refused_by_name() -> None:
+    bench = Bench(task("a"))
+    bench.record(e.ErrandAdded(task=TaskSpec(id="verify-1", run="t", errand=Errand(kind="verify", start="c"))))
+    with pytest.raises(UsageError, match="run night has called a task of its merge queue 'verify-1'"):
+        revision(bench.state, [task("a"), task("verify-1")], [])

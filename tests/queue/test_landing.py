@@ -54,6 +54,15 @@ def test_a_base_that_does_not_pass_is_no_lanes_fault(site: Site) -> None:
     assert "budwood/plan" not in site.git("branch", "--list", "--all")
 
 
+def test_lanes_that_a_wrong_verify_held_back_are_verified_by_the_right_one(site: Site) -> None:
+    site.agents(lane("x", a__txt="a\n"), verify="tset -e a.txt", backoff="10ms")
+    site.call("run", "plan.toml", code=1)
+    site.agents(lane("x", a__txt="a\n"), verify="test -e a.txt", backoff="10ms")
+    site.call("run", "plan.toml")
+    assert published(site, "a.txt") == "a"
+    assert [str(end.task) for end in site.ends()][-1] == "verify-3"
+
+
 def test_a_flaky_verify_is_run_once_more_and_said_so(site: Site) -> None:
     flag = site.root.parent / "flag"
     site.agents(lane("x", a__txt="a\n"), verify=f"test -e '{flag}' || {{ touch '{flag}'; false; }}", backoff="10ms")

@@ -27,6 +27,12 @@ def begin_again(state: RunState) -> None:
     forget_joins(state)
 
 
+def verify_anew(state: RunState) -> None:
+    """Forget what was verified: that was by another command."""
+    state.landing.verifies.clear()
+    begin_again(state)
+
+
 def forget_joins(state: RunState) -> None:
     """Forget what was merged and is in no branch: what it was made of is not wanted any more."""
     state.landing.joins.clear()

@@ -169,7 +169,9 @@ def _plan_revised(state: RunState, event: e.PlanRevised, _at_ms: int, commands: 
 
 
 def _settings_changed(state: RunState, event: e.SettingsChanged, _at_ms: int, _: list[Command]) -> None:
-    state.settings = event.settings
+    verify, state.settings = state.settings.verify, event.settings
+    if state.settings.verify != verify:
+        landing.verify_anew(state)
     unpark_all(state)
 
 

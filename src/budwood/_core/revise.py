@@ -55,6 +55,8 @@ def _sort(state: RunState, task: TaskState, revised: Revised, *, same: bool) -> 
     if task.number in state.open:
         if task.attempt is not None and task.attempt.key != task.key:
             revised.running.append(task)
+    elif task.spec.errand is not None and task.phase in ENDED_TASK:
+        pass  # it was about what lanes were then; the merge queue asks anew
     elif same and task.phase in (TaskPhase.DONE, TaskPhase.CANCELLED):
         pass
     elif task.tries_until_done(task.key) is not None:

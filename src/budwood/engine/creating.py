@@ -68,6 +68,8 @@ def update(state: RunState, changed: ChangedTask, _now_ms: int) -> Done:
     task = find_task(state, changed.task)
     refuse_others(state, changed.by, task)
     _refuse_ended(state)
+    if task.spec.errand is not None:
+        raise Refusal(f"task {task.spec.id} is the merge queue's, which alone says what it does")
     if not task.is_created:
         raise Refusal(f"task {task.spec.id} is the plan's; it is changed there, and budwood run FILE takes that in")
     if task.phase not in _NOT_BEGUN or task.attempts:
@@ -177,6 +179,8 @@ def _fresh_id(state: RunState, new: NewTask) -> str:
 def _known(state: RunState, names: Sequence[TaskId], key: str) -> tuple[TaskId, ...]:
     for name in names:
         task = state.by_id.get(str(name))
+        if task is not None and task.spec.errand is not None:
+            raise Refusal(f"{key} names {name}, which merges what tasks made; nothing can depend on that")
         if task is None or task.removed:
             hint = did_you_mean(str(name), state.by_id)
             raise Refusal(f"{key} names {name}, and no task is called that" + (f"; {hint}" if hint else ""))

@@ -45,12 +45,13 @@ def go_on(
             wanted = msgspec.structs.replace(wanted, **changes)
         changed = changed_settings(state.settings, wanted)
         _refuse_changed(state, changed)
+        verified_anew = is_verified_anew(state, wanted)
         if changed:
             yield SettingsChanged(settings=wanted, changed=changed)
         revised = revision(state, *plan) if plan is not None else None
         if revised is not None:
             yield revised
-        if unpause and (state.phase is RunPhase.PAUSED or may_be_merged(state)):
+        if unpause and (state.phase is RunPhase.PAUSED or may_be_merged(state) or verified_anew):
             yield RunResumed()
 
     return opening
@@ -61,6 +62,12 @@ def may_be_merged(state: RunState) -> bool:
     return state.phase is RunPhase.FINISHED and state.landing.waits_for_somebody
 
 
+def is_verified_anew(state: RunState, wanted: RunSettings) -> bool:
+    """Say whether a run that is over holds lanes back by a command that is another now."""
+    held = state.phase is RunPhase.FINISHED and bool(state.landing.held)
+    return held and state.settings.verify != wanted.verify
+
+
 def _refuse_changed(state: RunState, changed: Sequence[str]) -> None:
     """Refuse to change what its decisions so far rest on."""
     kept = ("seed",) if state.strategy == PLAN else ("seed", "window", "order")
@@ -69,6 +76,17 @@ def _refuse_changed(state: RunState, changed: Sequence[str]) -> None:
             raise UsageError(
                 f"run {state.name} has {name} {getattr(state.settings, name)}; a run keeps its {name}",
                 hint=f"budwood run FILE --again makes a new run with the new {name}",
+            )
+
+
+def _refuse_taken(state: RunState, added: Sequence[TaskSpec]) -> None:
+    """Refuse ids that the merge queue gave away before the plan had them."""
+    for spec in added:
+        there = state.by_id.get(str(spec.id))
+        if there is not None and there.spec.errand is not None:
+            raise UsageError(
+                f"run {state.name} has called a task of its merge queue {str(spec.id)!r}, and so has the plan by now",
+                hint="give the plan's another id, or budwood run FILE --again makes a new run",
             )
 
 
@@ -96,6 +114,7 @@ def revision(state: RunState, tasks: Sequence[TaskSpec], lanes: Sequence[LaneSpe
     now = {str(task.spec.id): task.spec for task in state.tasks if not task.removed and task.spec.errand is None}
     wanted = {str(spec.id): spec for spec in tasks}
     added = tuple(spec for name, spec in wanted.items() if name not in now)
+    _refuse_taken(state, added)
     changed = tuple(spec for name, spec in wanted.items() if name in now and now[name] != spec)
     kept = _kept(state, wanted, lanes)
     removed = tuple(spec.id for name, spec in now.items() if name not in wanted and name not in kept)

@@ -18,7 +18,7 @@ from budwood._core.model import ENDED_RUN, PLAN, RunSettings, TaskSpec
 from budwood._core.replay import fold
 from budwood._core.state import RunState
 from budwood.engine import Opening
-from budwood.engine.opening import begin_run, go_on, revision
+from budwood.engine.opening import begin_run, go_on, is_verified_anew, revision
 from budwood.errors import SettingsError, UsageError
 from budwood.plans import Plan, has_prompts, read_plan, refuse_impossible, task_defaults, warnings, with_defaults
 from budwood.project.expecting import (
@@ -167,7 +167,7 @@ class Planned:
             return None
         state = fold(store.read(run))
         edited = self.strategy_name == PLAN and revision(state, self.plan.tasks, self.plan.lanes) is not None
-        return None if edited else state
+        return None if edited or is_verified_anew(state, self.settings) else state
 
 
 def read_planned(
