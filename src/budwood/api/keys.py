@@ -83,5 +83,10 @@ class RunKeys(EachTaskKeys, total=False):
     keep: bool
     into: str
     merge: Literal["regular", "squash"]
+    merge_order: Literal["plan", "finished"]
+    verify: str
+    verify_timeout: str | float
+    review: Literal["person", "auto"]
+    resolve: str | Sequence[str]
     machine_slots: int
     pool: str

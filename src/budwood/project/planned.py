@@ -210,12 +210,9 @@ def make_planned(
 
 def _refuse_merging(settings: RunSettings, why: str) -> None:
     """Refuse what is about merged lanes where nothing can be merged."""
-    wanted = {"verify": settings.verify, "review": settings.review == "auto", "resolve": settings.resolve}
-    for name, value in wanted.items():
-        if value:
-            raise SettingsError(
-                f"{name} is about merged lanes, and {why.partition(';')[0]}", hint=why.partition("; ")[2]
-            )
+    if settings.review == "auto":
+        name = "review" if settings.verify is None else "verify"
+        raise SettingsError(f"{name} is about merged lanes, and {why.partition(';')[0]}", hint=why.partition("; ")[2])
 
 
 def with_surroundings(

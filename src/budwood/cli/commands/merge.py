@@ -40,7 +40,7 @@ def command(
     store: str | None,
     **how: Any,
 ) -> int:
-    """Merge the finished lanes of RUN, verify them together, and publish them as branch budwood/RUN.
+    """Merge the finished lanes of RUN, and publish them, verified, as branch budwood/RUN.
 
     With --into, or `into` in the plan, a branch of yours moves there as well; where it is checked out, your files move
     with it, and none that you have changed is overwritten. A conflict costs its lane only (exit code 5): solve it where

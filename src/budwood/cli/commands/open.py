@@ -19,11 +19,12 @@ from budwood.review.opened import Opened, hand_out
 @click.argument("what", type=LineName(), metavar="TASK[.N]|LANE")
 @store_option
 def command(run: str, what: str, where: str | None) -> None:
-    """Put everything that an attempt left into a new directory, byte for byte; or show where a conflict is solved.
+    """Put everything that an attempt left into a new directory, or show where a conflict is.
 
-    Ignored files included. Prints its path, which is outside of your repository; `budwood gc` removes it again if you
-    have changed nothing there. Of a lane that could not be merged it prints the directory with the conflicts: solve
-    them there, commit, and `budwood resume RUN`. Of any other lane it gives what was accepted in it last.
+    Byte for byte, ignored files included. Prints its path, which is outside of your repository; `budwood gc` removes it
+    again if you have changed nothing there. Of a lane that could not be merged it prints the directory with the
+    conflicts: solve them there, commit, and `budwood resume RUN`. Of any other lane it gives what was accepted in it
+    last.
 
     \b
     Example: budwood open night form
