@@ -53,7 +53,7 @@ demo: $(VENV)/.ready ## Watch runs being killed and resumed, with nothing lost
 	@$(BIN)/python examples/overnight/overnight.py
 	@$(BIN)/python examples/morning/morning.py
 
-test: $(VENV)/.ready ## Run all tests (at most 15 minutes)
+test: $(VENV)/.ready ## Run all tests (15 to 20 minutes on two cores)
 	cargo test --release --locked --workspace --exclude budwood-cards
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
