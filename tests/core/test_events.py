@@ -18,13 +18,15 @@ from budwood._core.model import (
     Told,
     Usage,
 )
+from budwood._core.scores import Judgement
 from budwood.errors import UnknownEvent
 
 SPEC = TaskSpec(id=7, run=("echo", "ü\0"), after=("a", 8), prefer_after=(9,), env={"K": "v"}, lane="x", gpus=1)
 EVENTS: list[e.Event] = [
     e.RunCreated(run="abc", name="night", settings=RunSettings(goal="∞", groups={"g": 2}, gpus=("0",)), cwd="/a b"),
     e.TasksAdded(tasks=(SPEC, TaskSpec(id="b", run="true")), lanes=(LaneSpec(id="x", after=(3,)),), more=True),
-    e.AskingEnded(asks=3),
+    e.AskingEnded(asks=3, reason="max_depth"),
+    e.CandidatesJudged(ask=2, judgements=(Judgement(task="a", decision="promoted", rank=0.5, why="best"),)),
     e.WindowFull(ask=3, task="a"),
     e.PlanRevised(added=(SPEC,), changed=(TaskSpec(id="c", run="c"),), removed=("d", 5), lanes=(LaneSpec(id=1),)),
     e.SettingsChanged(settings=RunSettings(slots=3), changed=("slots",)),
@@ -82,6 +84,7 @@ EVENTS: list[e.Event] = [
     e.TaskUpdated(task=TaskSpec(id="c", run="c", priority=3)),
     e.QuestionAsked(task="a", attempt=1, question=2, text="which one?"),
     e.QuestionAnswered(task="a", attempt=1, question=2, text="the blue one"),
+    e.AttemptScoring(task="a", attempt=1),
     e.ProgressReported(task="a", attempt=1, text="half of it", percent=50.0),
     e.RunPaused(kind="budget", reason="spent"),
     e.RunWaiting(reason="back-off", until_ms=9),
@@ -112,6 +115,8 @@ ABOUT: dict[str, tuple[object, ...]] = {
     "question_asked": ("a",),
     "question_answered": ("a",),
     "progress_reported": ("a",),
+    "attempt_scoring": ("a",),
+    "candidates_judged": ("a",),
     "external": (0,),
 }
 each_kind = pytest.mark.parametrize("event", EVENTS, ids=[e.kind_of(event) for event in EVENTS])

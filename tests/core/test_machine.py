@@ -31,7 +31,9 @@ ATTEMPT_TABLE = """
     queued running, queued succeeded, queued failed, queued timed_out, queued cancelled, queued abandoned,
     running succeeded, running failed, running timed_out, running cancelled, running abandoned,
     running needs_input, needs_input running,
-    needs_input succeeded, needs_input failed, needs_input timed_out, needs_input cancelled, needs_input abandoned
+    needs_input succeeded, needs_input failed, needs_input timed_out, needs_input cancelled, needs_input abandoned,
+    queued scoring, running scoring, needs_input scoring,
+    scoring succeeded, scoring failed, scoring timed_out, scoring cancelled, scoring abandoned
 """
 
 

@@ -65,7 +65,7 @@ def _line(state: RunState, task: TaskState, *, because: TaskId | None) -> dict[s
         "tries": task.tries,
         "outcome": task.error_type or ("ok" if task.phase is TaskPhase.DONE else ""),
         "because": because,
-        "scores": {},
+        "scores": {} if task.score is None else task.score.metrics,
         "tree": task.made.left.tree if task.made is not None and task.phase is TaskPhase.DONE else None,
-        "decision": _DECISION.get(task.phase, "open"),
+        "decision": _DECISION.get(task.phase, "open") if task.judgement is None else task.judgement.decision,
     }

@@ -25,6 +25,7 @@ from budwood._core.model import (
     Told,
     Usage,
 )
+from budwood._core.scores import Judgement, Score
 from budwood.errors import UnknownEvent
 
 
@@ -69,6 +70,15 @@ class AskingEnded(_Fact, frozen=True, tag="asking_ended"):
 
     asks: int
     stopped: bool = False
+    reason: str = ""
+    """Why it wants no more, in its own words."""
+
+
+class CandidatesJudged(_Fact, frozen=True, tag="candidates_judged"):
+    """What the strategy did with candidates before answer number `ask`: all that it decided at one time."""
+
+    ask: int
+    judgements: tuple[Judgement, ...]
 
 
 class WindowFull(_Fact, frozen=True, tag="window_full"):
@@ -145,6 +155,13 @@ class AttemptStarted(_Fact, frozen=True, tag="attempt_started"):
     began_at_ms: int
 
 
+class AttemptScoring(_Fact, frozen=True, tag="attempt_scoring"):
+    """What it made is kept, and is being scored."""
+
+    task: TaskId
+    attempt: int
+
+
 class AttemptAdopted(_Fact, frozen=True, tag="attempt_adopted"):
     """A new driver found it running and took it over."""
 
@@ -180,6 +197,8 @@ class AttemptEnded(_Fact, frozen=True, tag="attempt_ended"):
     """When the limit ends that stopped it."""
     check_said: str = ""
     """The end of what its check printed, where that refused it; the next attempt is told."""
+    score: Score | None = None
+    """Of what it made."""
 
 
 class TasksSkipped(_Fact, frozen=True, tag="tasks_skipped"):
@@ -426,6 +445,7 @@ Event = (
     RunCreated
     | TasksAdded
     | AskingEnded
+    | CandidatesJudged
     | WindowFull
     | PlanRevised
     | SettingsChanged
@@ -435,6 +455,7 @@ Event = (
     | RunAccounted
     | AttemptQueued
     | AttemptStarted
+    | AttemptScoring
     | AttemptAdopted
     | AttemptEnded
     | TasksSkipped
@@ -552,11 +573,14 @@ def about(event: Event) -> tuple[TaskId, ...]:
             return (*ids, because)
         case TasksCancelled(tasks=ids) | TasksRetried(tasks=ids) | LanesMerged(tasks=ids):
             return ids
+        case CandidatesJudged(judgements=judgements):
+            return tuple(each.task for each in judgements)
         case ErrandAdded(task=spec) | TaskCreated(task=spec) | TaskUpdated(task=spec):
             return (spec.id,)
         case (
             AttemptQueued(task=task)
             | AttemptStarted(task=task)
+            | AttemptScoring(task=task)
             | AttemptAdopted(task=task)
             | AttemptEnded(task=task)
             | External(task=task)

@@ -60,6 +60,7 @@ def judge(state: RunState, task: TaskState, outcome: Outcome) -> AttemptEnded:
         told=outcome.told,
         until_ms=outcome.until_ms,
         check_said=outcome.check_said,
+        score=outcome.score,
     )
 
 

@@ -152,7 +152,14 @@ def _task_updated(state: RunState, event: e.TaskUpdated, _at_ms: int, _: list[Co
 
 
 def _asking_ended(state: RunState, event: e.AskingEnded, _at_ms: int, _: list[Command]) -> None:
-    state.asking, state.stopped = False, event.stopped
+    state.asking, state.stopped, state.end_reason = False, event.stopped, event.reason
+
+
+def _candidates_judged(state: RunState, event: e.CandidatesJudged, _at_ms: int, _: list[Command]) -> None:
+    for judgement in event.judgements:
+        task = state.task(judgement.task)
+        task.judgement = judgement
+        state.touched.tasks.add(task.number)
 
 
 def _plan_revised(state: RunState, event: e.PlanRevised, _at_ms: int, commands: list[Command]) -> None:
@@ -237,6 +244,12 @@ def _attempt_started(state: RunState, event: e.AttemptStarted, _at_ms: int, _: l
     state.touched.attempts.add(task.number)
 
 
+def _attempt_scoring(state: RunState, event: e.AttemptScoring, _at_ms: int, _: list[Command]) -> None:
+    task = state.task(event.task)
+    _move_attempt(task, event.attempt, AttemptPhase.SCORING)
+    state.touched.attempts.add(task.number)
+
+
 def _question_asked(state: RunState, event: e.QuestionAsked, at_ms: int, _: list[Command]) -> None:
     task = state.task(event.task)
     if asked(task, event, at_ms).phase is AttemptPhase.RUNNING:
@@ -310,6 +323,7 @@ def _judge_task(
     task.tries += event.counts
     task.lost += event.phase is AttemptPhase.ABANDONED
     task.error_type = "" if event.error is None else event.error.type
+    task.score = event.score or task.score
     take_in(state, task, event, commands)
     if event.phase is AttemptPhase.SUCCEEDED:
         before = [done for done in task.completions if done[0] != task.key]
@@ -445,6 +459,7 @@ _HANDLERS: dict[type[Event], Callable[..., None]] = {
     e.RunCreated: _run_created,
     e.TasksAdded: _tasks_added,
     e.AskingEnded: _asking_ended,
+    e.CandidatesJudged: _candidates_judged,
     e.WindowFull: _noted,
     e.PlanRevised: _plan_revised,
     e.SettingsChanged: _settings_changed,
@@ -452,6 +467,7 @@ _HANDLERS: dict[type[Event], Callable[..., None]] = {
     e.DriverStopped: _driver_stopped,
     e.AttemptQueued: _attempt_queued,
     e.AttemptStarted: _attempt_started,
+    e.AttemptScoring: _attempt_scoring,
     e.AttemptAdopted: _noted,
     e.RunAccounted: _noted,
     e.DriverSeen: _noted,

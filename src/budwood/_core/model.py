@@ -8,6 +8,8 @@ from typing import Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from budwood._core.scores import Score, Scoring
+
 TaskId = str | int
 """As the plan gives it; unique in its run by its text, so that 7 and "7" are one id."""
 
@@ -39,7 +41,8 @@ class TaskPhase(StrEnum):
 
 
 class AttemptPhase(StrEnum):
-    """Where an attempt stands. Needs input: it runs, and waits for the answer of a person.
+    """Where an attempt stands. Needs input: it runs, and waits for the answer of a person. Scoring: its candidate is
+    kept, and is being scored.
 
     Abandoned: its supervisor was lost; its result does not count.
     """
@@ -47,6 +50,7 @@ class AttemptPhase(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
     NEEDS_INPUT = "needs_input"
+    SCORING = "scoring"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     TIMED_OUT = "timed_out"
@@ -63,7 +67,7 @@ class Review(StrEnum):
     MERGED = "merged"
 
 
-OPEN_ATTEMPT = frozenset({AttemptPhase.QUEUED, AttemptPhase.RUNNING, AttemptPhase.NEEDS_INPUT})
+OPEN_ATTEMPT = frozenset({AttemptPhase.QUEUED, AttemptPhase.RUNNING, AttemptPhase.NEEDS_INPUT, AttemptPhase.SCORING})
 ENDED_TASK = frozenset({TaskPhase.DONE, TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED})
 ENDED_RUN = frozenset({RunPhase.FINISHED, RunPhase.CANCELLED})
 
@@ -114,6 +118,8 @@ class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     """Paths that it will probably change; for warnings only."""
     allow_unchanged: bool = False
     """Whether an agent that changed nothing may have done its task."""
+    score: Scoring | None = None
+    """How what an attempt made is scored, once it is kept."""
     errand: Errand | None = None
 
 
@@ -321,5 +327,7 @@ class Outcome(Struct, frozen=True, kw_only=True, gc=False):
     """When the limit ends that stopped it."""
     check_said: str = ""
     """The end of what its check printed, where that refused it."""
+    score: Score | None = None
+    """Of what it made."""
     steps: tuple[StepEnd, ...] = ()
     """Those that were to be started, in order; a call has none."""

@@ -58,9 +58,13 @@ ATTEMPT_MOVES = frozenset(
         (A.QUEUED, A.RUNNING),
         (A.RUNNING, A.NEEDS_INPUT),
         (A.NEEDS_INPUT, A.RUNNING),
+        (A.QUEUED, A.SCORING),
+        (A.RUNNING, A.SCORING),
+        (A.NEEDS_INPUT, A.SCORING),
         *((A.QUEUED, ending) for ending in _ENDINGS),  # it ended before anybody heard that it began
         *((A.RUNNING, ending) for ending in _ENDINGS),
         *((A.NEEDS_INPUT, ending) for ending in _ENDINGS),
+        *((A.SCORING, ending) for ending in _ENDINGS),
     }
 )
 

@@ -22,6 +22,7 @@ from budwood._core.model import (
     TaskSpec,
     Told,
 )
+from budwood._core.scores import Judgement, Score
 
 Rank = tuple[int, int, int, int]
 """Soft dependencies open, minus priority, minus longest remaining path, number: the smallest starts first."""
@@ -160,6 +161,10 @@ class TaskState:
     removed: bool = False
     made: Made | None = None
     """What its successful attempt left."""
+    score: Score | None = None
+    """Of what its newest attempt made that was scored."""
+    judgement: Judgement | None = None
+    """What the strategy did with it last."""
     last: Made | None = None
     """What the newest attempt left that left anything."""
     review: Review | None = None
@@ -284,6 +289,8 @@ class RunState:
     """How often the strategy was asked for tasks."""
     asking: bool = False
     """Whether it may want more."""
+    end_reason: str = ""
+    """Why the strategy wants no more, in its own words."""
     stopped: bool = False
     """Whether it might have wanted more, and is not asked: the run was cancelled, or a task failed under strict."""
     task_defaults: dict[str, object] = field(default_factory=dict)

@@ -31,6 +31,8 @@ def _narrowed(event: e.Event, about: str) -> e.Event:
                 changed=tuple(task for task in event.changed if str(task.id) == about),
                 removed=tuple(task for task in event.removed if str(task) == about),
             )
+        case e.CandidatesJudged(ask=number, judgements=judgements):
+            return e.CandidatesJudged(ask=number, judgements=tuple(j for j in judgements if str(j.task) == about))
         case _:
             return event
 
@@ -86,6 +88,8 @@ def _ended(event: e.AttemptEnded) -> str:
     text = f"{event.task}: attempt {event.attempt} {how} after {span(event.measure.wall_s)}"
     if event.usage.cost_usd:
         text += f", {money(event.usage.cost_usd)}"
+    if event.score is not None and event.score.value is not None:
+        text += f", score {event.score.value:g}" + ("" if event.score.valid else f", not valid: {event.score.why}")
     if event.error is not None:
         text += f": {event.error.message}"
         if not event.counts:
@@ -101,7 +105,18 @@ def _ended(event: e.AttemptEnded) -> str:
 
 def _asking_ended(event: e.AskingEnded) -> str:
     why = "is asked no more" if event.stopped else "wants no more tasks"
-    return f"the strategy {why}, after {counted(event.asks, 'answer')}"
+    reason = f": {event.reason}" if event.reason else ""
+    return f"the strategy {why}, after {counted(event.asks, 'answer')}{reason}"
+
+
+def _judged(event: e.CandidatesJudged) -> str:
+    if len(event.judgements) == 1:
+        [only] = event.judgements
+        return f"{only.task} was {only.decision}" + (f": {only.why}" if only.why else "")
+    said: dict[str, list[TaskId]] = {}
+    for each in event.judgements:
+        said.setdefault(each.decision, []).append(each.task)
+    return "; ".join(f"{decision}: {some(tasks)}" for decision, tasks in said.items())
 
 
 def _cancelled(event: e.TasksCancelled) -> str:
@@ -145,6 +160,7 @@ _SENTENCES: dict[type[e.Event], Callable[..., str]] = {
     e.RunCreated: lambda event: f"run {event.name} was created by budwood {event.made_by}".rstrip(),
     e.TasksAdded: _tasks_added,
     e.AskingEnded: _asking_ended,
+    e.CandidatesJudged: _judged,
     e.WindowFull: lambda event: f"slots wait: answer {event.ask} of the strategy needs the end of {event.task}",
     e.PlanRevised: _plan_revised,
     e.SettingsChanged: _settings_changed,
@@ -154,6 +170,7 @@ _SENTENCES: dict[type[e.Event], Callable[..., str]] = {
     e.RunAccounted: _accounted,
     e.AttemptQueued: _queued,
     e.AttemptStarted: lambda event: f"{event.task}: attempt {event.attempt} runs (pid {event.pid})",
+    e.AttemptScoring: lambda event: f"{event.task}: what attempt {event.attempt} made is being scored",
     e.AttemptAdopted: lambda event: f"{event.task}: attempt {event.attempt} was still running and was taken over",
     e.AttemptEnded: _ended,
     e.TasksSkipped: lambda event: f"skipped because of {event.because}: {some(event.tasks)}",

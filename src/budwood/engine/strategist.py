@@ -17,6 +17,7 @@ from budwood._core.consequences import budget_pause
 from budwood._core.events import (
     AskingEnded,
     AttemptEnded,
+    CandidatesJudged,
     Event,
     Recorded,
     RunPaused,
@@ -28,7 +29,7 @@ from budwood._core.events import (
     about,
 )
 from budwood._core.graph import build
-from budwood._core.model import ENDED_TASK, LaneSpec, RunPhase, TaskId, TaskSpec
+from budwood._core.model import ENDED_TASK, LaneSpec, RunPhase, TaskId, TaskPhase, TaskSpec
 from budwood._core.state import RunState, TaskState
 from budwood.errors import BudwoodError, UsageError
 from budwood.plans import complete
@@ -101,15 +102,18 @@ class Strategist:
             raise UsageError(what, hint="return [task, …]; an empty list ends the search")
         limit = state.settings.max_tasks
         tasks = tuple(islice(answer, limit - len(state.tasks) + 1))
+        judgements = tuple(self._strategy.judged(number))
+        judged: list[Event] = [CandidatesJudged(ask=number, judgements=judgements)] if judgements else []
         if not tasks:
-            return [AskingEnded(asks=number)]
+            return [*judged, AskingEnded(asks=number, reason=self._strategy.reason(number))]
         if len(state.tasks) + len(tasks) > limit:
             more = f"and answer {number} of the strategy has more than are left"
             return budget_pause(f"{len(state.tasks)} of {limit} tasks, {more}")
         lanes = () if number else tuple(self._strategy.lanes)
         _refuse_unfit(state, tasks, lanes=lanes or state.lanes)
         completed = tuple(complete(task, state.task_defaults) for task in tasks)
-        return list(added(number, completed, lanes=lanes))
+        _refuse_unmanned(state, completed)
+        return [*judged, *added(number, completed, lanes=lanes)]
 
     def _held_by(self, state: RunState) -> TaskState | None:
         """Return the first task whose end must be known before the next answer."""
@@ -152,6 +156,8 @@ class Strategist:
             result=result,
             error=task.error_type,
             cost_usd=task.cost_usd,
+            score=task.score,
+            tree=task.made.left.tree if task.made is not None and task.phase is TaskPhase.DONE else "",
         )
 
     def _forget(self, state: RunState, ids: Iterable[TaskId]) -> None:
@@ -198,12 +204,23 @@ def _refuse_unfit(state: RunState, tasks: Sequence[TaskSpec], *, lanes: Sequence
             raise UsageError(f"an answer has {type(task).__name__}s in it, not tasks")
         if str(task.id) in state.by_id:
             raise UsageError(f"there is already a task {task.id}", hint="give every task an id of its own")
-        if task.run is None and task.function is None:
-            raise UsageError(f"task {task.id} has neither a command nor a function")
+        if task.run is None and task.function is None and not task.prompt.strip():
+            raise UsageError(f"task {task.id} has neither a command nor a function, nor a prompt for an agent")
     known = {str(name): name for task in tasks for name in (*task.after, *task.prefer_after)}
     ours = {str(task.id) for task in tasks}
     stood_on = [TaskSpec(id=name) for text, name in known.items() if text in state.by_id and text not in ours]
     build([*stood_on, *tasks], lanes)
+
+
+def _refuse_unmanned(state: RunState, tasks: Sequence[TaskSpec]) -> None:
+    """Refuse prompts that nobody would hear."""
+    for task in tasks:
+        if task.run is not None or task.function is not None:
+            continue
+        unknown = [name for name in task.agent if name not in state.settings.agents]
+        if unknown or not task.agent:
+            wanted = f"its agent {unknown[0]} is none of the run's" if unknown else "it has a prompt and no agent"
+            raise UsageError(f"task {task.id}: {wanted}", hint="agent in [run] names those that a strategy may ask")
 
 
 def _explain(error: BaseException) -> str:

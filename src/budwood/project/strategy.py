@@ -12,6 +12,7 @@ from random import Random
 
 from budwood._core.events import RunCreated
 from budwood._core.model import PLAN, LaneSpec, TaskSpec
+from budwood._core.scores import Judgement
 from budwood.errors import UsageError
 from budwood.stores import Store
 from budwood.strategies import PlanStrategy, Strategy, Told
@@ -40,6 +41,12 @@ class Completing(Strategy):
         if not isinstance(given, TaskSpec):
             raise UsageError(f"an answer has {type(given).__name__}s in it, not tasks")
         return self._complete(given)
+
+    def judged(self, number: int) -> Sequence[Judgement]:
+        return self._inner.judged(number)
+
+    def reason(self, number: int) -> str:
+        return self._inner.reason(number)
 
     def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:
         self._inner.asked(number, tasks)

@@ -25,6 +25,7 @@ from msgspec import Struct
 
 from budwood._core.model import LaneSpec, TaskPhase, TaskSpec
 from budwood._core.plain import is_plain
+from budwood._core.scores import Judgement, Score
 from budwood._core.seeds import derive
 
 
@@ -38,7 +39,11 @@ class Told(Struct, frozen=True, kw_only=True):
     """Which answer it was in."""
     state: TaskPhase
     result: object = None
-    """What its function returned; None of one that failed, and of a command."""
+    """What its function returned; of an attempt in a workspace, its notes: text by name. None of one that failed."""
+    score: Score | None = None
+    """Of what it made; None where nothing was to be scored, or could be."""
+    tree: str = ""
+    """What it made, by content."""
     error: str = ""
     cost_usd: float = 0.0
 
@@ -80,6 +85,17 @@ class Strategy(ABC):
 
     def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:  # noqa: B027  # to be overridden by who wants it
         """Hear that this answer was recorded; also on resume, where `ask` is not called again."""
+
+    def judged(self, number: int) -> Sequence[Judgement]:
+        """Say what becomes of candidates by answer `number`; recorded with that answer, in one event. Changes nothing.
+
+        Called right after `ask`.
+        """
+        return ()
+
+    def reason(self, number: int) -> str:
+        """Say why answer `number` is the last. Changes nothing."""
+        return ""
 
     @abstractmethod
     def tell(self, told: Told) -> None:

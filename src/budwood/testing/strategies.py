@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from budwood._core.model import TaskPhase, TaskSpec
+from budwood._core.scores import Score
 from budwood.strategies.base import Strategy, Told, random_of
 from budwood.testing.strategy_play import Play
 
@@ -35,9 +36,16 @@ class StrategyConformance:
         """Do a task: return what its function would; None for a command. An exception is a failed task."""
         return None
 
+    def score(self, task: TaskSpec) -> Score | None:
+        """Score what a task made; None where nothing is to be scored."""
+        return None
+
     def play(self, seed: int, *, asks: int | None = None) -> Play:
         """Let a new object search for a while."""
-        return Play(self.make(), self.work, seed=seed).go(self.asks if asks is None else asks)
+        return self._begin(seed).go(self.asks if asks is None else asks)
+
+    def _begin(self, seed: int) -> Play:
+        return Play(self.make(), self.work, seed=seed, score=self.score)
 
     def test_the_window_lets_at_least_one_answer_be_under_way(self) -> None:
         assert self.make().window >= 1
@@ -51,19 +59,22 @@ class StrategyConformance:
         assert self.play(seed).answers == first
 
     def test_asking_changes_nothing(self) -> None:
-        play = Play(self.make(), self.work, seed=self.seeds[0])
+        play = self._begin(self.seeds[0])
         for number in range(self.asks):
             once = tuple(play.strategy.ask(number, random_of(play.seed, number)))
+            judged = tuple(play.strategy.judged(number))
             assert tuple(play.strategy.ask(number, random_of(play.seed, number))) == once
+            assert tuple(play.strategy.judged(number)) == judged
             if not play.step():
                 break
 
     def test_a_new_object_that_is_shown_what_happened_goes_on_the_same_way(self) -> None:
         whole = self.play(self.seeds[0])
         for number in range(len(whole.answers) + 1):
-            again = Play(self.make(), self.work, seed=self.seeds[0])
+            again = self._begin(self.seeds[0])
             again.replay(whole, until=number)
             assert again.go(self.asks).answers == whole.answers
+            assert again.judgements == whole.judgements[number:]
 
     def test_every_task_has_an_id_of_its_own(self) -> None:
         ids = [str(task.id) for answer in self.play(self.seeds[0]).answers for task in answer]
@@ -77,7 +88,7 @@ class StrategyConformance:
 
     def test_every_task_says_what_to_run(self) -> None:
         tasks = _all_tasks(self.play(self.seeds[0]).answers)
-        assert [task.id for task in tasks if (task.run is None) == (task.function is None)] == []
+        assert [task.id for task in tasks if sum(map(bool, (task.run, task.function, task.prompt))) != 1] == []
 
     def test_what_is_asked_comes_back_from_json_as_it_was(self) -> None:
         for task in _all_tasks(self.play(self.seeds[0]).answers):
@@ -93,7 +104,7 @@ class StrategyConformance:
         def fail(task: TaskSpec) -> object:
             raise ValueError(f"task {task.id} fails")
 
-        Play(self.make(), fail, seed=self.seeds[0]).go(self.asks)
+        Play(self.make(), fail, seed=self.seeds[0], score=self.score).go(self.asks)
 
     def test_skipped_and_cancelled_tasks_are_no_reason_to_fail(self) -> None:
         strategy = self.make()
@@ -105,7 +116,7 @@ class StrategyConformance:
         strategy.ask(1, random_of(0, 1))
 
     def test_ends_may_come_in_the_order_of_time(self) -> None:
-        Play(self.make(), self.work, seed=self.seeds[0], newest_first=True).go(self.asks)
+        Play(self.make(), self.work, seed=self.seeds[0], score=self.score, newest_first=True).go(self.asks)
 
 
 def _all_tasks(answers: Sequence[tuple[TaskSpec, ...]]) -> list[TaskSpec]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Self
 
 from budwood._core.model import TaskPhase, TaskSpec
+from budwood._core.scores import Judgement, Score
 from budwood.strategies.base import Strategy, Told, random_of
 
 
@@ -14,13 +15,23 @@ class Play:
     """One search: answers as they came, and what became of their tasks."""
 
     def __init__(
-        self, strategy: Strategy, work: Callable[[TaskSpec], object], *, seed: int, newest_first: bool = False
+        self,
+        strategy: Strategy,
+        work: Callable[[TaskSpec], object],
+        *,
+        seed: int,
+        score: Callable[[TaskSpec], Score | None] = lambda _: None,
+        newest_first: bool = False,
     ) -> None:
         self.strategy = strategy
         self.seed = seed
         self.answers: list[tuple[TaskSpec, ...]] = []
         self.over = False
+        self.judgements: list[tuple[Judgement, ...]] = []
+        """What was judged with each answer, the last one included."""
+        self.reason = ""
         self._work = work
+        self._score = score
         self._newest_first = newest_first
         self._untold: list[Told] = []
         self._tasks = 0
@@ -36,8 +47,11 @@ class Play:
         number = len(self.answers)
         self._tell(number)
         answer = tuple(self.strategy.ask(number, random_of(self.seed, number)))
+        self.judgements.append(tuple(self.strategy.judged(number)))
         if answer:
             self._take(number, answer)
+        else:
+            self.reason = self.strategy.reason(number)
         self.over = not answer
         return bool(answer)
 
@@ -56,10 +70,10 @@ class Play:
 
     def _done(self, task: TaskSpec, ask: int) -> Told:
         try:
-            result = self._work(task)
+            result, score = self._work(task), self._score(task)
         except Exception:  # whatever the task's function raises, the task has failed
             return Told(task=task, number=self._tasks, ask=ask, state=TaskPhase.FAILED, error="exception")
-        return Told(task=task, number=self._tasks, ask=ask, state=TaskPhase.DONE, result=result)
+        return Told(task=task, number=self._tasks, ask=ask, state=TaskPhase.DONE, result=result, score=score)
 
     def _tell(self, number: int) -> None:
         if self._newest_first:
