@@ -223,6 +223,11 @@ def with_surroundings(
         window, calls = None, any(task.function is not None for task in tasks)
     else:
         window, calls = settings.window or strategy.window, True
+        if strategy.compares and (settings.order == "completion" or window > 1):
+            raise SettingsError(
+                f"{strategy_name(resolved)} compares attempts that have all ended, and would not wait for them",
+                hint='leave order = "completion" and window out',
+            )
     return msgspec.structs.replace(settings, window=window, python=project.python(resolved) if calls else "")
 
 

@@ -27,7 +27,7 @@ class Completing(Strategy):
     def __init__(self, inner: Strategy, complete: Callable[[TaskSpec], TaskSpec]) -> None:
         self._inner = inner
         self._complete = complete
-        self.window = inner.window
+        self.window, self.compares = inner.window, inner.compares
 
     @property
     def lanes(self) -> Sequence[LaneSpec]:

@@ -61,6 +61,8 @@ class Strategy(ABC):
 
     1 is a barrier between an answer and the next. A run keeps the window that it began with.
     """
+    compares: bool = False
+    """Whether an answer compares everything that was asked for before it, so that `order = "completion"` is refused."""
     _made_with: Mapping[str, object] | None
     """The arguments that it was made with, by name; None if it cannot be made again from names and JSON."""
 

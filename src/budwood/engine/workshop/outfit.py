@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from budwood._core.ids import safe_name
 from budwood._core.model import WorkspaceTerms
 from budwood.agents.base import Ability, Agent, Assignment, Launch
 from budwood.agents.config import AgentConfig
@@ -19,6 +20,8 @@ from budwood.workspaces import Workspace
 from budwood.workspaces.removal import remove_tree
 
 TRANSCRIPT = "transcript"
+OTHERS = "BUDWOOD_OTHERS"
+"""Names the directory that has what others made, as NAME.patch, of an agent that may read it."""
 _SHORTEST_SECRET = 6
 """What is shorter is no secret, and masking it would make nonsense of a log."""
 
@@ -37,6 +40,7 @@ class Outfitter:
         configs: Mapping[str, AgentConfig],
         agent_of: Callable[[str], Agent],
         write_prompt: Callable[[Order], str],
+        others_of: Callable[[Order], Mapping[str, str]],
         sandbox: Sandbox | None = None,
     ) -> None:
         self._folder = folder
@@ -49,6 +53,8 @@ class Outfitter:
         """Who commits: a clone does not have the settings of the repository, and a machine may have none."""
         self._configs = configs
         self._write_prompt = write_prompt
+        self._others_of = others_of
+        """What an order's agent may read of others: patches, by task."""
         self._sandbox = sandbox
 
     def work(self, order: Order, workspace: Workspace, *, ports: Sequence[int]) -> Work:
@@ -67,6 +73,7 @@ class Outfitter:
                 "BUDWOOD_WORKSPACE": cwd,
                 **{f"BUDWOOD_PORT_{number}": str(port) for number, port in enumerate(ports, start=1)},
                 **({} if launch is None else launch.env),
+                **({OTHERS: str(self._state_dir(order) / "others")} if launch is not None and order.reads else {}),
             },
             env_pass=env_pass,
             mask=_secrets(self._environ, env_pass),
@@ -123,6 +130,8 @@ class Outfitter:
                 session=session,
             )
         )
+        for name, patch in self._others_of(order).items():
+            _put(folder / "others" / f"{safe_name(name, fallback='task')}.patch", patch, below=folder)
         for path, text in launch.files.items():
             _put(path, text, below=folder)
         return launch
