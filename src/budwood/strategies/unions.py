@@ -46,7 +46,7 @@ def _wanted(field: Field, members: list[str], made: list[Told], first: Sequence[
 
 def _distinct(field: Field, names: Sequence[str]) -> list[str]:
     """Leave out what is the same as a better one, or as what was there before."""
-    seen = {field.told[ROOT].tree} - {""}
+    seen = {told.tree for name, told in field.told.items() if name == ROOT and told.tree}
     found = []
     for name in names:
         tree = field.told[name].tree
