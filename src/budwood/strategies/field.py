@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from budwood._core.choice import ROOT
 from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Score, Scoring, best_of, gate, primary_gain, rank_of
 from budwood.errors import UsageError
 from budwood.strategies.base import Told
-
-ROOT = "root"
 
 
 class Field:

@@ -9,9 +9,10 @@ stands on.
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 
+from budwood._core.choice import ROOT
 from budwood._core.model import TaskId, TaskSpec
 from budwood.strategies.base import Told
-from budwood.strategies.field import ROOT, Field
+from budwood.strategies.field import Field
 
 PREFIX = "union-"
 _TRY = "try-"
