@@ -32,6 +32,7 @@ from budwood.project.find import find_run
 from budwood.project.place import Project, find_project, this_machine, this_machine_now
 from budwood.project.searching import (
     named_agents,
+    refuse_nobody,
     search_defaults,
     search_options,
     strategy_name,
@@ -218,6 +219,8 @@ def make_planned(
         from budwood.project.manning import man  # without agents a run starts sooner
 
         plan, settings = man(plan, settings, project, resolved, others=asked, refuse=manned)
+    if manned:
+        refuse_nobody(settings, resolved)
     settings = with_search_slots(settings, resolved)
     graph = build(plan.tasks, plan.lanes)
     refuse_impossible(plan, settings)

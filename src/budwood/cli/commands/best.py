@@ -55,7 +55,7 @@ def command(run: str, output: str | None, as_json: bool, where: str | None) -> i
         note(f"chosen by {by}: {one_line(found.why)}")
         score = score_text(compared)
         changed = f"{counted(len(compared.files), 'file')} changed"
-        note(f"{f'score {score}, ' if score else ''}{changed}: budwood diff {desk.row.name} {compared.task}")
+        note(f"{f'score {score}, ' if score else ''}{changed}: budwood compare {desk.row.name} {compared.task} --diff")
         if output is not None:
             note(f"written to {output}")
         return 0
