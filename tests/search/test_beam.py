@@ -204,7 +204,9 @@ def test_ideas_that_were_tried_anywhere_are_shared_out_over_the_frontier() -> No
 
 def test_tasks_of_a_node_are_a_group_where_so_many_may_be_under_way() -> None:
     assert {task.group for task in play(beam(FOUR)).answers[1]} == {None}
-    played = play(beam(FOUR, beam_width=2, per_node=1))
+    strategy = beam(FOUR, beam_width=2, per_node=1)
+    assert strategy.groups == {"node-1": 1, "node-2": 1}
+    played = play(strategy)
     assert [task.group for task in played.answers[2]] == ["node-1"] * 3 + ["node-2"] * 3
 
 
@@ -234,3 +236,14 @@ def test_it_cannot_be_asked_before_a_depth_has_ended() -> None:
     strategy.asked(0, tuple(strategy.ask(0, random_of(0, 0))))
     with pytest.raises(Exception, match="root has not"):
         strategy.ask(1, random_of(0, 1))
+
+
+def test_a_run_may_stop_after_each_depth() -> None:
+    strategy, values = beam(FOUR, one_depth=True, max_depth=2), Values()
+    played = Play(strategy, values.work, seed=0, score=values.score)
+    pauses = []
+    while played.step():
+        played.tell(len(played.answers))
+        pauses.append(strategy.pauses(len(played.answers)))
+    assert [bool(pause) for pause in pauses] == [False, True, True]
+    assert pauses[1].startswith("depth 1 is judged")

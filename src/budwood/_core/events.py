@@ -392,7 +392,7 @@ class ProgressReported(_Fact, frozen=True, tag="progress_reported"):
 class RunPaused(_Fact, frozen=True, tag="run_paused"):
     """Nothing new starts. `kind` decides the exit code.
 
-    It is one of budget, breaker, disk, limits, login, person, quota, slots, strategy, workspace.
+    It is one of budget, breaker, disk, limits, login, person, quota, slots, step, strategy, workspace.
     """
 
     kind: str

@@ -58,6 +58,7 @@ class BeamStrategy(Strategy):
         max_evals: int | None = None,
         dedupe: Dedupe = "ancestors",
         per_node: int | None = None,
+        one_depth: bool = False,
     ) -> None:
         _refuse_sizes(ideas_per_node=ideas_per_node, beam_width=beam_width, max_depth=max_depth)
         given = {"max_evals": max_evals, "per_node": per_node}
@@ -77,6 +78,7 @@ class BeamStrategy(Strategy):
         self._max_evals = max_evals
         self._dedupe = dedupe
         self._per_node = per_node
+        self._one_depth = one_depth
         self._root: Node | None = None
         self._nodes: dict[str, Node] = {}
         self._newest: list[Node] = []
@@ -89,6 +91,11 @@ class BeamStrategy(Strategy):
         self._tried: set[str] = set()
         """The content of every idea that was tried."""
 
+    @property
+    def groups(self) -> Mapping[str, int]:
+        places = range(1, self._beam_width + 1)
+        return {} if self._per_node is None else {node_group(place): self._per_node for place in places}
+
     def ask(self, number: int, random: Random) -> Sequence[TaskSpec]:
         return self._next().tasks
 
@@ -97,6 +104,11 @@ class BeamStrategy(Strategy):
 
     def reason(self, number: int) -> str:
         return self._next().reason
+
+    def pauses(self, number: int) -> str:
+        if not self._one_depth or self._musing or not self._evals:
+            return ""
+        return f"depth {self._newest[-1].depth} is judged, and one_depth lets a run go on when it is resumed"
 
     def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:
         step = self._next()
