@@ -21,23 +21,22 @@ def room(points: list[tuple[float, float]], k: int) -> float:
     return min([walls, *(math.dist(points[k], other) / 2 for n, other in enumerate(points) if n != k)])
 
 
-def choose(points: list[tuple[float, float]], chance: random.Random) -> int:
-    """Choose a centre to move."""
-    return chance.randrange(CIRCLES)
+def reach(number: int) -> float:
+    """Say how far to move in a round."""
+    return REACH
 
 
 def pack(chance: random.Random) -> list[tuple[float, float]]:
     """Move one centre after the other, wherever that gives it more room."""
     points = begin(chance)
     for number in range(ROUNDS):
-        k = choose(points, chance)
-        reach = REACH
+        k, far = chance.randrange(CIRCLES), reach(number)
         moved = list(points)
-        moved[k] = (points[k][0] + chance.gauss(0, reach), points[k][1] + chance.gauss(0, reach))
+        moved[k] = (points[k][0] + chance.gauss(0, far), points[k][1] + chance.gauss(0, far))
         if room(moved, k) > room(points, k):
             points = moved
     return points
 
 
 if __name__ == "__main__":
-    print(json.dumps(pack(random.Random(1))))
+    print(json.dumps(pack(random.Random(2))))
