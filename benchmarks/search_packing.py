@@ -1,10 +1,10 @@
 """A problem for searches: circles in a unit square, the sum of their radii as large as can be.
 
-A candidate is where the centres are; each circle is as large as the border and half the way to its nearest neighbour let
-it be. An attempt is made by a program that stands for an agent: it moves circles of the candidate that its task grows
-from, by chance and by what the prompt says, and leaves a lesson. One in ten fails, as agents do, and a circle outside of
-the square has no valid score. Two candidates are merged as git merges files with one centre to a paragraph: a circle that
-both have moved is a conflict.
+A candidate is where the centres are; each circle is as large as the border and half the way to its nearest neighbour
+let it be. An attempt is made by a program that stands for an agent: it reworks a few neighbours in the candidate that
+its task grows from, by chance and by what the prompt says, and leaves a lesson. One in ten fails, as agents do, and a
+circle outside of the square has no valid score. Two candidates are merged as git merges files with a paragraph for each
+centre: a circle that both have moved is a conflict.
 """
 
 import math
@@ -101,7 +101,9 @@ class Workbench:
         spoiled = {int(number) for number, end in lessons if end == "no gain"}
         fresh = [n for n in range(CIRCLES) if n not in spoiled] or list(range(CIRCLES))
         centre = random.choice(fresh)
-        wild = next((reach for word, reach in REACH.items() if word in prompt), None) or random.choice([*REACH.values()])
+        wild = next((reach for word, reach in REACH.items() if word in prompt), None) or random.choice(
+            [*REACH.values()]
+        )
         near = sorted(range(CIRCLES), key=lambda n: math.dist(packing[n], packing[centre]))[:NEIGHBOURS]
         places = list(packing)
         for n in near:

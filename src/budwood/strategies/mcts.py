@@ -11,6 +11,7 @@ scores, trees and lessons; must not know files, clocks or how tasks are done.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from random import Random
 
 import msgspec
@@ -19,7 +20,7 @@ from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Score, Scoring, rank_of
 from budwood.strategies.base import Strategy, Told
 from budwood.strategies.lessons import Lessons, noted_lesson
-from budwood.strategies.mcts_prompts import Ancestor, lesson_of_end, prompt_of
+from budwood.strategies.mcts_prompts import CHAIN, Ancestor, lesson_of_end, prompt_of
 from budwood.strategies.mcts_tree import Node, Shape, Tree
 
 ROOT = "root"
@@ -36,17 +37,19 @@ class MctsStrategy(Strategy):
         scoring: Scoring | Mapping[str, object],
         prompt: str,
         attempts: int = 50,
-        exploration: float = 0.4,
-        greed: float = 0.5,
+        exploration: float = 0.1,
+        greed: float = 0.9,
         widening: float = 1.0,
         max_children: int = 8,
-        patience: int = 8,
+        max_depth: int = 32,
+        patience: int = 10,
         restarts: int = 3,
         synthesis: bool = True,
         lessons: bool = True,
         lessons_shown: int = 6,
     ) -> None:
-        _refuse_counts({"attempts": attempts, "max_children": max_children, "patience": patience}, least=1)
+        counts = {"attempts": attempts, "max_children": max_children, "max_depth": max_depth, "patience": patience}
+        _refuse_counts(counts, least=1)
         _refuse_counts({"restarts": restarts, "lessons_shown": lessons_shown}, least=0)
         _refuse_numbers({"exploration": exploration, "greed": greed, "widening": widening})
         if greed > 1:
@@ -64,6 +67,7 @@ class MctsStrategy(Strategy):
                 greed=greed,
                 widening=widening,
                 max_children=max_children,
+                max_depth=max_depth,
                 patience=patience,
                 restarts=restarts,
                 synthesis=synthesis,
@@ -125,7 +129,7 @@ class MctsStrategy(Strategy):
         return self._news
 
     def reason(self, number: int) -> str:
-        if self._tree.root.ended and not self._tree.root.is_candidate:
+        if self._tree.root.ended and self._tree.root.rank is None:
             return "root_failed"
         if self._asked >= self._attempts:
             return "attempts"
@@ -145,16 +149,19 @@ class MctsStrategy(Strategy):
         why = "all that grew from it is closed or came to nothing"
         if self._tree.is_barren(node):
             why = f"{node.barren} attempts in a row brought its branch no gain"
+        elif not node.room:
+            why = "its branch is as deep as it may be"
         return Judgement(task=node.id, decision="pruned", rank=node.rank, why=why)
 
     def _prompt_at(self, parent: Node, other: Node | None) -> str:
-        above = [Ancestor(node.id, self._scores.get(node.id)) for node in parent.path()][::-1]
+        above = [Ancestor(node.id, self._scores.get(node.id)) for node in islice(parent.path(), CHAIN)][::-1]
         branch = self._branch(parent, other)
         lessons = self._lessons.choose(branch, self._prompt, count=self._shown) if self._shown else ()
         return prompt_of(
             self._prompt,
             scoring=self._scoring,
             above=above,
+            depth=parent.depth,
             joined=Ancestor(other.id, self._scores.get(other.id)) if other is not None else None,
             lessons=[(lesson, self._scores.get(lesson.task)) for lesson in lessons],
         )
@@ -164,7 +171,7 @@ class MctsStrategy(Strategy):
         yield from (child.id for child in reversed(parent.children) if child.ended)
         if other is not None:
             yield other.id
-        yield from (node.id for node in parent.path())
+        yield from (node.id for node in islice(parent.path(), CHAIN))
 
 
 def _refuse_counts(given: Mapping[str, object], *, least: int) -> None:

@@ -26,11 +26,12 @@ def prompt_of(
     *,
     scoring: Scoring,
     above: Sequence[Ancestor],
+    depth: int,
     joined: Ancestor | None,
     lessons: Sequence[tuple[Lesson, Score | None]],
 ) -> str:
-    """Write the prompt of an attempt; `above` goes from the root to what it grows from."""
-    parts = [prompt.strip("\n"), "# Where this branch stands", *_standing(scoring, above, joined)]
+    """Write the prompt of an attempt; `above` ends with what it grows from, which is `depth` steps from the root."""
+    parts = [prompt.strip("\n"), "# Where this branch stands", *_standing(scoring, above, depth, joined)]
     if lessons:
         told = [f"- {lesson.task}{_in_brackets(score)}: {lesson.text}" for lesson, score in lessons]
         parts += ["# Lessons of earlier attempts", "\n".join(told)]
@@ -51,7 +52,7 @@ def lesson_of_end(told: Told, before: Score | None, scoring: Scoring) -> str:
     return f"an attempt on {onto} brought {scoring.primary} to {told.score.value:g}{change}"
 
 
-def _standing(scoring: Scoring, above: Sequence[Ancestor], joined: Ancestor | None) -> list[str]:
+def _standing(scoring: Scoring, above: Sequence[Ancestor], depth: int, joined: Ancestor | None) -> list[str]:
     parent = above[-1]
     if joined is None:
         here = f"The working directory holds what {parent.task} made."
@@ -60,9 +61,10 @@ def _standing(scoring: Scoring, above: Sequence[Ancestor], joined: Ancestor | No
             f"The working directory holds what {parent.task}{_in_brackets(parent.score)} and "
             f"{joined.task}{_in_brackets(joined.score)} made, merged. Make the two work together."
         )
-    lines = [f"- … {len(above) - CHAIN} before"] if len(above) > CHAIN else []
+    before = depth + 1 - len(above)
+    lines = [f"- … {before} before"] if before else []
     known: Score | None = None
-    for ancestor in above[-CHAIN:]:
+    for ancestor in above:
         value = f"{ancestor.score.value:g}" if ancestor.score and ancestor.score.value is not None else "not yet scored"
         lines.append(f"- {ancestor.task}: {value}{_change(ancestor.score, known, scoring)}")
         known = ancestor.score

@@ -21,6 +21,8 @@ class Shape:
     widening: float
     """A node that was visited v times has up to this times the square root of v children."""
     max_children: int
+    max_depth: int
+    """A branch has so many steps at most; also what keeps the cost of an answer within bounds."""
     patience: int
     """A branch is closed when so many attempts in a row, and half of all that it had, brought it no gain."""
     restarts: int
@@ -36,6 +38,7 @@ class Node:
     parent: "Node | None"
     room: int
     """How many children it may have."""
+    depth: int = 0
     joined: "Node | None" = None
     """The sibling of its parent that is merged into it."""
     rank: float | None = None
@@ -56,6 +59,8 @@ class Node:
     closed: bool = False
     pairs: set[tuple[str, str]] = field(default_factory=set)
     """Those of its children that were merged."""
+    pair: "tuple[Node, Node] | None" = None
+    """Those of its children that are to be merged."""
 
     def path(self) -> "Iterator[Node]":
         """Go from here up to the root."""
@@ -63,15 +68,6 @@ class Node:
         while node is not None:
             yield node
             node = node.parent
-
-    @property
-    def is_candidate(self) -> bool:
-        """Whether something can grow from it."""
-        return self.rank is not None
-
-    @property
-    def depth(self) -> int:
-        return sum(1 for _ in self.path()) - 1
 
 
 class Tree:
@@ -85,27 +81,29 @@ class Tree:
         self.restarts = 0
         self.is_dead = False
         """Whether every branch is closed, and there are no restarts left."""
-        self._worst, self._top = math.inf, -math.inf
+        self._worst, self._top, self._span = math.inf, -math.inf, 1.0
 
     def select(self) -> tuple[Node, Node | None]:
         """Say what to grow from, and what to merge into it, if anything."""
         node = self.root
         while True:
-            pair = self._pair(node) if self._shape.synthesis else None
-            if pair is not None:
-                return pair
-            open_children = [child for child in node.children if child.is_candidate and not child.closed]
-            if not open_children or len(node.children) < self._width(node):
+            if node.pair is not None:
+                return node.pair
+            child = self._most_promising(node)
+            if child is None or len(node.children) < self._width(node):
                 return node, None
-            node = self._most_promising(node, open_children)
+            node = child
 
     def grow(self, name: str, parent: Node, joined: Node | None) -> Node:
         """Take note that something grows there."""
-        node = Node(id=name, parent=parent, room=self._shape.max_children, joined=joined)
+        depth = parent.depth + 1
+        room = self._shape.max_children if depth < self._shape.max_depth else 0
+        node = Node(id=name, parent=parent, room=room, depth=depth, joined=joined)
         self.nodes[name] = node
         parent.children.append(node)
         if joined is not None and parent.parent is not None:
             parent.parent.pairs.add(_pair_of(parent, joined))
+            parent.parent.pair = None
         for each in node.path():
             each.under_way += 1
         return node
@@ -115,11 +113,15 @@ class Tree:
         node = self.nodes[name]
         node.ended, node.rank = True, rank
         if rank is not None:
-            self._take(node, rank)
+            self._welcome(node, rank)
+            rank = self._stretch(rank)
         changed: list[Node] = []
         for each in node.path():
             each.under_way -= 1
             each.visits += 1
+            if rank is not None:
+                each.valid += 1
+                each.total += rank
             if rank is not None and rank > each.best:
                 each.best, each.barren = rank, 0
             elif each is not node:
@@ -128,68 +130,64 @@ class Tree:
             if closed != each.closed:
                 each.closed = closed
                 changed.append(each)
+        self.is_dead = False
         return [*changed, *self._begin_anew()] if self.root.closed else changed
 
     def value(self, node: Node) -> float:
         """Return what a branch is worth, from 0 to 1."""
-        seen = node.visits + node.under_way
-        if not node.valid or not seen:
+        if not node.valid:
             return 0.0
-        span = self._top - self._worst
-        if span <= 0.0:
-            return node.valid / seen
-        mean = (node.total - node.valid * self._worst) / span / seen
-        best = (node.best - self._worst) / span
-        return (1.0 - self._shape.greed) * mean + self._shape.greed * best
+        mean = (node.total - node.valid * self._worst) / (node.visits + node.under_way)
+        best = node.best - self._worst
+        return (mean + self._shape.greed * (best - mean)) / self._span
+
+    def _welcome(self, node: Node, rank: float) -> None:
+        """Take note of a new candidate: it may be the best, and one to be merged."""
+        if self.best.rank is None or rank > self.best.rank:
+            self.best = node
+        if self._shape.synthesis and node.parent is not None:
+            node.parent.pair = _pair(node.parent)
+
+    def _stretch(self, rank: float) -> float:
+        """Make room for a rank between the worst and the best; return what it counts as.
+
+        A disaster counts as much as the best so far, the other way: it must not make all others look alike.
+        """
+        start = self.root.rank
+        if start is not None and self._top > start:
+            rank = max(rank, 2.0 * start - self._top)
+        self._worst, self._top = min(self._worst, rank), max(self._top, rank)
+        self._span = self._top - self._worst or 1.0
+        return rank
 
     def is_barren(self, node: Node) -> bool:
         """Say whether a branch has brought no gain for too long."""
         return node is not self.root and node.barren >= max(self._shape.patience, node.visits // 2)
 
-    def _take(self, node: Node, rank: float) -> None:
-        """Add a rank to its branch."""
-        if self.best.rank is None or rank > self.best.rank:
-            self.best = node
-        start = self.root.rank
-        if start is not None and self._top > start:
-            # A disaster counts as much as the best so far, the other way: it must not make all others look alike.
-            rank = max(rank, 2.0 * start - self._top)
-        self._worst, self._top = min(self._worst, rank), max(self._top, rank)
-        for each in node.path():
-            each.valid += 1
-            each.total += rank
-
     def _width(self, node: Node) -> int:
         visits = node.visits + node.under_way + 1
         return min(node.room, math.ceil(self._shape.widening * math.sqrt(visits)))
 
-    def _most_promising(self, node: Node, children: list[Node]) -> Node:
-        """Choose by upper confidence bound; the first of equals."""
-        seen = math.log(node.visits + node.under_way + 1)
-        weight = self._shape.exploration
-        return max(
-            children,
-            key=lambda child: self.value(child) + weight * math.sqrt(seen / (child.visits + child.under_way)),
-        )
-
-    def _pair(self, node: Node) -> tuple[Node, Node] | None:
-        """Return the two best children, if both are better than their parent and were never merged."""
-        start = node.rank
-        if start is None or len(node.children) < 2:
-            return None
-        ranked = [(child.rank, child) for child in node.children if child.rank is not None and child.rank > start]
-        if len(ranked) < 2:
-            return None
-        (_, first), (_, second) = sorted(ranked, key=lambda each: -each[0])[:2]
-        return None if _pair_of(first, second) in node.pairs else (first, second)
+    def _most_promising(self, node: Node) -> Node | None:
+        """Choose the open child with the highest upper confidence bound, the first of equals; None if none is open."""
+        weight = self._shape.exploration * math.sqrt(math.log(node.visits + node.under_way + 1))
+        chosen, highest = None, -math.inf
+        for child in node.children:
+            if child.rank is not None and not child.closed:
+                bound = self.value(child) + weight / math.sqrt(child.visits + child.under_way)
+                if bound > highest:
+                    chosen, highest = child, bound
+        return chosen
 
     def _is_over(self, node: Node) -> bool:
-        """Say whether nothing more is to be expected of a branch. What is under way may open it again."""
+        """Say whether nothing more is to be expected of a branch; what is under way there may open it again."""
         if self.is_barren(node):
             return True
-        if node.under_way or len(node.children) < node.room:
+        if len(node.children) < node.room or any(
+            child.rank is not None and not child.closed for child in node.children
+        ):
             return False
-        return not any(child.is_candidate and not child.closed for child in node.children)
+        return sum(child.ended for child in node.children) >= node.room
 
     def _begin_anew(self) -> list[Node]:
         """Open the best candidate, at its second time the root; return what is open now."""
@@ -204,6 +202,18 @@ class Tree:
         for each in opened:
             each.closed, each.barren = False, 0
         return opened
+
+
+def _pair(node: Node) -> tuple[Node, Node] | None:
+    """Return the two best children, if both are better than their parent, were never merged, and may have children."""
+    start = node.rank
+    if start is None or len(node.children) < 2:
+        return None
+    ranked = [(child.rank, child) for child in node.children if child.rank is not None and child.rank > start]
+    if len(ranked) < 2:
+        return None
+    (_, first), (_, second) = sorted(ranked, key=lambda each: -each[0])[:2]
+    return None if not first.room or _pair_of(first, second) in node.pairs else (first, second)
 
 
 def _pair_of(one: Node, other: Node) -> tuple[str, str]:
