@@ -434,7 +434,7 @@ class Vague(Count):
     """Does not keep what it was made with."""
 
     def __init__(self, *steps: int) -> None:
-        super().__init__(len(steps))
+        super().__init__(len(steps), command=HELD)
 
 
 class Doubling(Strategy):
@@ -537,8 +537,10 @@ def test_a_strategys_run_goes_on_by_its_name_alone(world: World) -> None:
 
 def test_a_strategy_whose_options_are_unknown_goes_on_only_with_an_object(world: World) -> None:
     run = budwood.start(strategy=Vague(1, 2), name="vague")
+    world.wait_began("step-0")
     run.stop(now=True)
     run.wait()
+    world.let_go()
     with pytest.raises(UsageError, match=r"the strategy of run vague is an object of .*:Vague that only") as caught:
         budwood.resume("vague")
     assert 'budwood.resume("vague", strategy=' in (caught.value.hint or "")
@@ -562,9 +564,11 @@ def test_a_class_inside_a_function_goes_on_only_with_an_object(world: World) -> 
     class Inner(Count):
         pass
 
-    run = budwood.start(strategy=Inner(2), name="inner")
+    run = budwood.start(strategy=Inner(2, command=HELD), name="inner")
+    world.wait_began("step-0")
     run.stop(now=True)
     run.wait()
+    world.let_go()
     with pytest.raises(UsageError, match="only its program can make"):
         budwood.resume("inner")
     assert budwood.resume("inner", strategy=Inner(2)).wait().counts["done"] == 2

@@ -9,9 +9,10 @@ from tests.core.bench import BAD, CANCELLED, OK, Bench, bad, task
 
 from budwood._core import events as e
 from budwood._core.commands import CancelAttempt, ForgetAttempt, StartAttempt, WakeTask
-from budwood._core.machine import handle, move_task
+from budwood._core.machine import handle
 from budwood._core.model import AttemptPhase, RunPhase, TaskPhase
 from budwood._core.moves import ATTEMPT_MOVES, RUN_MOVES, TASK_MOVES
+from budwood._core.phases import move_task
 from budwood._core.project import take_rows
 from budwood._core.replay import fold
 from budwood.errors import IllegalTransition, UnknownEvent

@@ -9,18 +9,26 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
+from tests.executors.looks import wait_for
 from tests.support.scene import RUNTIME
 
-from budwood._core.model import Outcome
+from budwood._core.model import AttemptPhase, Outcome
 from budwood.executors.base import Call, Executor, Work
 from budwood.executors.local import LocalExecutor, RunPaths, Tokens, find_binary, make_runtime
 from budwood.testing.executor_calls import result_of
 from budwood.testing.executor_world import Post
 
 MODULE = "work"
+GRACE_S = 3.0
+"""Between TERM and KILL, for who must do something in between."""
+SURVIVES_TERM = """
+def survive_term():
+    signal.signal(signal.SIGTERM, lambda *_: open("termed", "w").close())
+"""
 
 
 class Shop:
@@ -102,6 +110,16 @@ class Desk(Post):
         """Make a call in another interpreter."""
         assert work.call is not None
         return self.changed(work, call=msgspec.structs.replace(work.call, python=python))
+
+    def outlast_limit(self) -> None:
+        """Make a short call whose limit comes when it is over: nobody turns the loop, so nobody lifts the limit.
+
+        Its worker had TERM then, survives it (`SURVIVES_TERM`), and takes the next call with `GRACE_S`.
+        """
+        work = partial(msgspec.structs.replace, grace_s=GRACE_S)
+        self.outcome(work(self.shop.work("survive_term")))  # from here on the worker is there
+        assert self.outcome(work(self.shop.work("survive_term"), timeout_s=0.5)).phase is AttemptPhase.SUCCEEDED
+        wait_for((self.shop.root / "termed").exists)
 
     @property
     def last_log(self) -> bytes | None:

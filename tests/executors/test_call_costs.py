@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.cli.world import Budwood, send
-from tests.executors.calling import Desk, Shop, at_desk
+from tests.executors.calling import GRACE_S, SURVIVES_TERM, Desk, Shop, at_desk
 from tests.executors.looks import wait_for
 from tests.support.scene import REPOSITORY
 
@@ -46,9 +45,6 @@ def odd():
     os.mkfifo(os.environ["BUDWOOD_USAGE"])
     time.sleep(600)
 
-def ignore_term():
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-
 def fail_thrice():
     spend(1)
     while os.path.getsize("spent") < 3:
@@ -60,7 +56,7 @@ COST = Usage(cost_usd=0.5)
 @pytest.fixture
 def shop(tmp_path: Path) -> Shop:
     made = Shop(tmp_path)
-    made.write(FUNCTIONS)
+    made.write(FUNCTIONS + SURVIVES_TERM)
     return made
 
 
@@ -150,9 +146,8 @@ def test_a_call_that_dies_keeps_its_cost_until_that_is_written_down(shop: Shop) 
 def test_a_call_that_is_hit_by_the_limit_of_the_one_before_is_not_made_twice_if_it_has_cost_something(
     desk: Desk,
 ) -> None:
-    assert desk.changed(desk.shop.work("ignore_term"), timeout_s=0.5).phase is AttemptPhase.SUCCEEDED
-    time.sleep(0.8)  # nobody turns the loop, so nobody lifts the limit; the supervisor's TERM is ignored
-    outcome = desk.call("spend_and_hold")
+    desk.outlast_limit()
+    outcome = desk.changed(desk.shop.work("spend_and_hold"), grace_s=GRACE_S)
     assert (outcome.phase, outcome.usage) == (AttemptPhase.ABANDONED, COST)
     assert outcome.message == "it was ended by the time limit of the call before it"
     assert (desk.shop.root / "spent").read_text() == "x"

@@ -5,14 +5,13 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import pytest
-from tests.executors.calling import Desk, Shop, at_desk
+from tests.executors.calling import GRACE_S, SURVIVES_TERM, Desk, Shop, at_desk
 from tests.support.mounts import mounted
 from tests.support.scene import REPOSITORY
 
@@ -48,13 +47,11 @@ def leaves():
 def dies():
     os._exit(3)
 
-def ignore_term():
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-
-def count_and_sleep(seconds):
+def hold_at_first():
     with open("counted", "a") as file:
         file.write("x")
-    time.sleep(seconds)
+    if os.path.getsize("counted") == 1:
+        time.sleep(600)
 
 def say(count):
     print("x" * count)
@@ -68,7 +65,7 @@ OLDEST = (3, 8)
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     shop = Shop(tmp_path)
-    shop.write(FUNCTIONS)
+    shop.write(FUNCTIONS + SURVIVES_TERM)
     with at_desk(shop) as made:
         yield made
 
@@ -156,9 +153,8 @@ def test_a_namespace_contains_a_worker_too(desk: Desk) -> None:
 
 
 def test_a_call_that_is_hit_by_the_limit_of_the_one_before_is_made_again(desk: Desk) -> None:
-    assert desk.changed(desk.shop.work("ignore_term"), timeout_s=0.5).phase is AttemptPhase.SUCCEEDED
-    time.sleep(0.8)  # nobody turns the loop, so nobody lifts the limit; the supervisor's TERM is ignored
-    outcome = desk.call("count_and_sleep", 1.0)
+    desk.outlast_limit()
+    outcome = desk.changed(desk.shop.work("hold_at_first"), grace_s=GRACE_S)
     assert outcome.phase is AttemptPhase.SUCCEEDED
     assert (desk.shop.root / "counted").read_text() == "xx"
 

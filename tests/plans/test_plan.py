@@ -14,6 +14,7 @@ OTHER: dict[str, object] = {
     "agent": ["claude"],
     "model": "haiku",
     "check": "true",
+    "score": "echo 1",
     "allow_unchanged": True,
     "timeout": 9,
     "retries": 9,

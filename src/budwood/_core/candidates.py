@@ -5,13 +5,18 @@ Called by the machine only, so that replay gives the same. Knows the state; must
 
 from budwood._core.commands import AcceptCandidate, Command, WakeAccount
 from budwood._core.events import AttemptEnded, TaskReviewed
-from budwood._core.model import AttemptPhase, Review, TaskSpec
+from budwood._core.model import PLAN, AttemptPhase, Review, TaskSpec
 from budwood._core.state import GoOn, Made, Note, Remark, RunState, TaskState
 
 
 def lane_of(spec: TaskSpec) -> str:
     """Name the line of history that a task belongs to; one without a lane has a line of its own."""
     return f"task {spec.id}" if spec.lane is None else f"lane {spec.lane}"
+
+
+def is_searched(state: RunState, spec: TaskSpec) -> bool:
+    """Say whether a task is one of many that a search tries, of which it keeps the best."""
+    return state.strategy != PLAN and spec.score is not None
 
 
 def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: list[Command]) -> None:
@@ -27,7 +32,9 @@ def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: lis
     if made is not None:
         task.made = made
         errand = task.spec.errand
-        if errand is None:
+        if errand is None and is_searched(state, task.spec):
+            state.heads[lane_of(task.spec)] = made.left.candidate  # no branch: most of what a search makes is not kept
+        elif errand is None:
             task.review = Review.WAITING if made.left.files else None
             stands_at(state, lane_of(task.spec), made.left.candidate, commands)
         elif errand.kind == "resolve" and _is_about(state, task, errand.line):

@@ -14,6 +14,7 @@ class EachTaskKeys(TypedDict, total=False):
     agent: str | Sequence[str]
     model: str
     check: str
+    score: str | Mapping[str, object]
     allow_unchanged: bool
     timeout: str | float
     retries: int

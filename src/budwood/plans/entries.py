@@ -47,6 +47,7 @@ class TaskEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, g
     check: str | None = None
     touches: tuple[str, ...] = ()
     allow_unchanged: bool | None = None
+    score: str | dict[str, object] | None = None
 
 
 class LaneEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -6,10 +6,12 @@
 //! words for bwrap are given.
 
 mod channel;
+mod hop;
 mod hosts;
 mod inside;
 mod outside;
 mod proxy;
+mod request;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -30,6 +30,7 @@ from budwood.stores import Store
 @click.option("--agent", metavar="NAME", help="Who does what prompts say, unless a task says otherwise.")
 @click.option("--model", metavar="NAME", help="The model that agents use, unless a task says otherwise.")
 @click.option("--check", metavar="CMD", help="What judges an attempt, unless a task says otherwise.")
+@click.option("--score", metavar="CMD", help="What scores an attempt's candidate, unless a task says otherwise.")
 @click.option("--base", metavar="COMMIT", help="What workspaces start with; default: HEAD.")
 @click.option("--workspace", metavar="KIND", help="What attempts work in: clone, worktree, copy or none.")
 @click.option("--sandbox", metavar="KIND", help="What keeps attempts in: none or bwrap.")

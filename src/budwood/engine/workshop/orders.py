@@ -9,7 +9,8 @@ from msgspec import Struct
 from budwood._core.branches import lane_branch
 from budwood._core.candidates import lane_of
 from budwood._core.ids import free_name
-from budwood._core.model import TaskId, WorkspaceTerms
+from budwood._core.model import PLAN, TaskId, TaskSpec, WorkspaceTerms
+from budwood._core.scores import Score, Scoring
 from budwood._core.state import Note, RunState, TaskState
 from budwood.executors.base import Work
 
@@ -46,6 +47,15 @@ class Order(Work, frozen=True, kw_only=True):
     allow_unchanged: bool = False
     unmarked: tuple[str, ...] = ()
     """Files that may hold no mark of a conflict when it ends."""
+    score: Scoring | None = None
+    bar: Score | None = None
+    """Of the candidate that it grew from, which it must not be worse than."""
+    seed: int = 0
+    """Of the run: what is random in a score comes from it."""
+    must_be_valid: bool = False
+    """Whether it fails if what it made is not valid; a search knows what to do with that."""
+    takes_notes: bool = False
+    """Whether it has a directory for what it wants to say, and is not part of what it made."""
 
 
 def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
@@ -83,7 +93,19 @@ def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
         check=spec.check,
         allow_unchanged=spec.allow_unchanged or spec.run is not None,
         unmarked=() if spec.errand is None else spec.errand.files,
+        score=spec.score,
+        bar=_bar(state, spec),
+        seed=state.settings.seed,
+        must_be_valid=state.strategy == PLAN,
+        takes_notes=state.strategy != PLAN,
     )
+
+
+def _bar(state: RunState, spec: TaskSpec) -> Score | None:
+    """Return the score of what a task grows from, if it must not be worse."""
+    if spec.score is None or spec.score.gate == "none" or not spec.after or state.strategy == PLAN:
+        return None
+    return state.task(spec.after[0]).score
 
 
 def _starts(state: RunState, task: TaskState, terms: WorkspaceTerms) -> tuple[str, ...]:

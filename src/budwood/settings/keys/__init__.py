@@ -27,6 +27,10 @@ NOT_SETTINGS = frozenset(
         "BUDWOOD_ACCESS",
         "BUDWOOD_TOKEN",
         "BUDWOOD_USAGE",
+        "BUDWOOD_NOTES",
+        "BUDWOOD_SCORE_SEED",
+        "BUDWOOD_SCORE_REPEAT",
+        "BUDWOOD_SCORE_SETTING",
         "BUDWOOD_NOTIFY_SECRET",
     }
 )

@@ -2,6 +2,7 @@
 
 from budwood.settings import kinds
 from budwood.settings.keys.key import Key, Scope
+from budwood.settings.scoring import SCORING
 
 TASK = (
     Key(
@@ -28,6 +29,14 @@ TASK = (
         flag="--check",
         doc="A shell command that judges an attempt when its work is done; if it fails, so does the attempt.",
         example='"pytest -q"',
+    ),
+    Key(
+        name="score",
+        kind=SCORING,
+        scope=Scope.TASK,
+        flag="--score",
+        doc="What scores what an attempt made, once that is kept: a shell command that prints a number, or a table.",
+        example='{ run = "python score.py", direction = "min" }',
     ),
     Key(
         name="allow_unchanged",

@@ -1,8 +1,9 @@
 """The worker: calls functions, one after the other, in whatever interpreter they need.
 
-A script on its own: it runs on Python 3.8 and later with the standard library alone, because the interpreter that a
-project names need not have budwood. Knows the line to the driver, its own process and what the last call did to it.
-Must not import from the package, and must not know runs, stores or limits: those are the driver's and the supervisor's.
+One file on its own, whatever its length: it runs on Python 3.8 and later with the standard library alone, because the
+interpreter that a project names need not have budwood. Knows the line to the driver, its own process and what the last
+call did to it. Must not import from the package, and must not know runs, stores or limits: those are the driver's and
+the supervisor's.
 
 One line of JSON comes in for each call, one goes out (`wire.py` has their fields). Whatever a function does, its call
 is answered, or the process ends and its supervisor tells how. After a short call that simply succeeded the worker takes
