@@ -57,6 +57,10 @@ def stands_at(state: RunState, line: str, commit: str, commands: list[Command]) 
 
 def _pass_on(task: TaskState, event: AttemptEnded, made: Made | None) -> None:
     """Keep for the next attempt what this one has to say; one that a limit stopped is gone on with."""
+    if event.error is not None and event.error.type == "review" and made is not None:
+        task.rounds += 1
+        task.go_on = _going_on(made, event.check_said)
+        return
     if event.counts and event.error is not None:
         task.notes = (*task.notes, Note(event.attempt, event.error.message, event.check_said))
     if event.until_ms is not None and made is not None:

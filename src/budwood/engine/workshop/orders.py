@@ -44,6 +44,7 @@ class Order(Work, frozen=True, kw_only=True):
     notes: tuple[Note, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
     check: str | None = None
+    reviewer: str | None = None
     allow_unchanged: bool = False
     unmarked: tuple[str, ...] = ()
     """Files that may hold no mark of a conflict when it ends."""
@@ -91,6 +92,7 @@ def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
             if other.made is not None
         ),
         check=spec.check,
+        reviewer=spec.reviewer if spec.prompt and spec.run is None else None,
         allow_unchanged=spec.allow_unchanged or spec.run is not None,
         unmarked=() if spec.errand is None else spec.errand.files,
         score=spec.score,

@@ -24,6 +24,8 @@ from budwood.workspaces import Workspace
 from budwood.workspaces.removal import remove_tree
 
 TRANSCRIPT = "transcript"
+REVIEW = "review"
+"""What a reviewer printed."""
 NOTES = Path(".budwood/notes")
 """Where in a workspace an attempt says what is no part of what it made: git ignores it."""
 _SHORTEST_SECRET = 6
@@ -144,6 +146,8 @@ class Outfitter:
             yield Step(name="agent", argv=launch.argv, stdin=stdin, transcript=TRANSCRIPT)
         if order.check is not None:
             yield Step(name="check", argv=(*SHELL, order.check))
+        if order.reviewer is not None:
+            yield Step(name="review", argv=(*SHELL, order.reviewer), transcript=REVIEW)
 
     def _launch(self, order: Order) -> Launch:
         agent, config = self._agent_of(order.agent), self._configs[order.agent]
