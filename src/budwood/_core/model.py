@@ -17,6 +17,9 @@ TaskId = str | int
 PLAN = "plan"
 """The strategy that is given all of its tasks."""
 
+REVIEW_ROUNDS = 2
+"""How often a reviewer sends a task back where nobody says."""
+
 
 class RunPhase(StrEnum):
     """Where a run stands."""
@@ -114,6 +117,10 @@ class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     model: str | None = None
     check: str | None = None
     """A command that judges what an attempt made, in its workspace."""
+    reviewer: str | None = None
+    """A command that may send what an agent made back to it, with what it prints."""
+    max_review_rounds: int | None = None
+    """How often; None is REVIEW_ROUNDS."""
     touches: tuple[str, ...] = ()
     """Paths that it will probably change; for warnings only."""
     allow_unchanged: bool = False

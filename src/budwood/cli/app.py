@@ -17,7 +17,7 @@ from budwood.errors import BudwoodError
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("init", "run", "best-of", "plan", "demo"),
     "Look": (
-        *("ls", "status", "watch", "show", "review", "diff", "compare", "best", "lanes"),
+        *("ls", "status", "watch", "show", "review", "diff", "compare", "best", "lanes", "tree"),
         *("story", "why", "logs", "cost", "export"),
     ),
     "Decide": ("answer", "approve", "reject", "revise", "merge", "pr", "retry"),

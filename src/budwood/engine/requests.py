@@ -23,6 +23,7 @@ from budwood._core.events import (
     TasksCancelled,
     TasksRetried,
 )
+from budwood._core.landing import matters
 from budwood._core.model import ENDED_RUN, ENDED_TASK, Review, RunPhase, TaskId, TaskPhase
 from budwood._core.state import Made, RunState, TaskState
 from budwood.engine.creating import create, update
@@ -149,8 +150,9 @@ def _retry(state: RunState, wish: Wish) -> Done:
     tasks = wish.tasks
     events: list[Event] = [External(cause="retry", task=task.spec.id) for task in tasks] or [External(cause="retry")]
     if not tasks:
-        tasks = [task for task in state.tasks if task.phase in _WANTED_AGAIN and not task.removed]
-        if not tasks:
+        lost = (task for task in state.tasks if task.phase in _WANTED_AGAIN and not task.removed)
+        tasks = [task for task in lost if matters(state, task)]
+        if not tasks and not state.landing.held:
             raise Refusal(f"run {state.name} has no failed, cancelled or skipped task")
     for task in tasks:
         if task.phase not in _WANTED_AGAIN:
@@ -159,7 +161,7 @@ def _retry(state: RunState, wish: Wish) -> Done:
             )
     ids = tuple(state.tasks[number].spec.id for number in _with_relatives(state, tasks))
     events.append(TasksRetried(tasks=ids))
-    return events, f"tasks wanted again: {len(ids)}"
+    return events, f"tasks wanted again: {len(ids)}" if ids else "what was held back is merged again"
 
 
 def _with_relatives(state: RunState, tasks: list[TaskState]) -> list[int]:

@@ -32,6 +32,8 @@ from budwood.project.find import find_run
 from budwood.project.place import Project, find_project, this_machine, this_machine_now
 from budwood.project.searching import (
     named_agents,
+    refuse_another_search,
+    refuse_no_barrier,
     refuse_nobody,
     search_defaults,
     search_options,
@@ -146,11 +148,8 @@ class Planned:
         is_plan = self.strategy_name == PLAN
 
         def opening(state: RunState) -> Iterator[Event]:
-            if state.number and (state.strategy, state.options) != (created.strategy, created.options):
-                raise UsageError(
-                    f"run {state.name} keeps its strategy, and {_differs(state, created)}",
-                    hint="budwood run FILE --again makes a new run with the new one",
-                )
+            if state.number:
+                refuse_another_search(state, created)
             # A driver that was killed right after its claim has left a run without events.
             if state.number == 0:
                 yield from begin(state)
@@ -225,19 +224,9 @@ def make_planned(
     graph = build(plan.tasks, plan.lanes)
     refuse_impossible(plan, settings)
     leads = leader_of(plan, project, resolved, options) if strategy is None else strategy
+    refuse_no_barrier(leads, settings)
     settings = with_surroundings(settings, project, resolved, strategy=leads, tasks=plan.tasks)
     return Planned(project, resolved, plan, graph, settings, source, leads, options)
-
-
-def _differs(state: RunState, created: RunCreated) -> str:
-    """Say what of a strategy is another now."""
-    if state.strategy != created.strategy:
-        return f"that is {state.strategy}, not {created.strategy}"
-    for name in dict.fromkeys((*state.options, *created.options)):
-        before, now = (each.options.get(name, "not set") for each in (state, created))
-        if before != now:
-            return f"its {name} was {before!r:.200} and is {now!r:.200}"
-    return "its options are others"
 
 
 def _refuse_merging(settings: RunSettings, why: str) -> None:
@@ -255,12 +244,12 @@ def with_surroundings(
         window, calls = None, any(task.function is not None for task in tasks)
     else:
         window, calls = settings.window or strategy.window, True
-        if strategy.compares and (settings.order == "completion" or window > 1):
-            raise SettingsError(
-                f"{strategy_name(resolved)} compares attempts that have all ended, and would not wait for them",
-                hint='leave order = "completion" and window out',
-            )
-    return msgspec.structs.replace(settings, window=window, python=project.python(resolved) if calls else "")
+    return msgspec.structs.replace(
+        settings,
+        window=window,
+        python=project.python(resolved) if calls else "",
+        groups={**strategy.groups, **settings.groups},
+    )
 
 
 def leader_of(plan: Plan, project: Project, resolved: Resolved, options: Mapping[str, object]) -> Strategy:

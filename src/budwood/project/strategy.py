@@ -29,11 +29,16 @@ class Completing(Strategy):
     def __init__(self, inner: Strategy, complete: Callable[[TaskSpec], TaskSpec]) -> None:
         self._inner = inner
         self._complete = complete
-        self.window, self.compares = inner.window, inner.compares
+        self.window = inner.window
+        self.barrier = inner.barrier
 
     @property
     def lanes(self) -> Sequence[LaneSpec]:
         return self._inner.lanes
+
+    @property
+    def groups(self) -> Mapping[str, int]:
+        return self._inner.groups
 
     def ask(self, number: int, random: Random) -> Iterable[TaskSpec]:
         answer: Iterable[object] = self._inner.ask(number, random)
@@ -49,6 +54,9 @@ class Completing(Strategy):
 
     def reason(self, number: int) -> str:
         return self._inner.reason(number)
+
+    def pauses(self, number: int) -> str:
+        return self._inner.pauses(number)
 
     def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:
         self._inner.asked(number, tasks)

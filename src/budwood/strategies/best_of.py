@@ -27,7 +27,7 @@ CHOICE = "choice.json"
 class BestOfStrategy(Strategy):
     """Makes `n` attempts at what `prompt` says, and chooses among them."""
 
-    compares = True
+    barrier = True
 
     def __init__(  # noqa: PLR0913 - each is an option that a user may write
         self,

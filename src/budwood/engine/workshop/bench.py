@@ -25,7 +25,7 @@ from budwood.engine.workshop.judging import weigh
 from budwood.engine.workshop.leaving import describe
 from budwood.engine.workshop.noting import read_notes
 from budwood.engine.workshop.orders import Order
-from budwood.engine.workshop.outfit import TRANSCRIPT, Outfitter
+from budwood.engine.workshop.outfit import REVIEW, TRANSCRIPT, Outfitter
 from budwood.engine.workshop.queue import Queue, explain
 from budwood.engine.workshop.reading import read_agent
 from budwood.engine.workshop.scoring import SCORE, Scores, score_id, scored, with_score
@@ -112,7 +112,9 @@ class Bench:
                 notes = read_notes(self._repository.git, kept.commit, self._means.outfitter.notes)
                 outcome = msgspec.structs.replace(outcome, result=notes)
             marked = marked_files(self._repository.git, left.candidate, order.unmarked)
-            return weigh(order, outcome, log, marked=marked)
+            review = self._means.attempts / order.id / REVIEW
+            said = review.read_bytes() if order.reviewer is not None and review.exists() else b""
+            return weigh(order, outcome, log, marked=marked, review=said)
         except (BudwoodError, OSError) as error:
             return fault(error, after=outcome)
 

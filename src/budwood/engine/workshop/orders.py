@@ -50,6 +50,7 @@ class Order(Work, frozen=True, kw_only=True):
     """What its agent is shown of others; none of it is in its workspace."""
     on_conflict: Literal["fail", "first"] = "fail"
     check: str | None = None
+    reviewer: str | None = None
     allow_unchanged: bool = False
     unmarked: tuple[str, ...] = ()
     """Files that may hold no mark of a conflict when it ends."""
@@ -90,6 +91,7 @@ def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
         reads=_shown((state.task(name) for name in spec.reads), base=terms.base),
         on_conflict=spec.on_conflict,
         check=spec.check,
+        reviewer=spec.reviewer if spec.prompt and spec.run is None else None,
         allow_unchanged=spec.allow_unchanged or spec.run is not None,
         unmarked=() if spec.errand is None else spec.errand.files,
         score=spec.score,

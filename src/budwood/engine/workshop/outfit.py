@@ -25,6 +25,8 @@ from budwood.workspaces import Workspace
 from budwood.workspaces.removal import remove_tree
 
 TRANSCRIPT = "transcript"
+REVIEW = "review"
+"""What a reviewer printed."""
 OTHERS = "BUDWOOD_OTHERS"
 """Names the directory that has what others made, as NAME.patch, of an agent that may read it."""
 NOTES = Path(".budwood/notes")
@@ -151,6 +153,8 @@ class Outfitter:
             yield Step(name="agent", argv=launch.argv, stdin=stdin, transcript=TRANSCRIPT)
         if order.check is not None:
             yield Step(name="check", argv=(*SHELL, order.check))
+        if order.reviewer is not None:
+            yield Step(name="review", argv=(*SHELL, order.reviewer), transcript=REVIEW)
 
     def _launch(self, order: Order) -> Launch:
         agent, config = self._agent_of(order.agent), self._configs[order.agent]
