@@ -75,8 +75,9 @@ def _may_be_wanted(task: TaskState) -> bool:
 
 
 def _is_left_to_a_person(state: RunState) -> bool:
-    """Say whether the strategy has ended without choosing: then nobody else does it."""
-    return any(task.judgement is not None for task in state.tasks) and not state.asking
+    """Say whether attempts at one thing were to be compared, and the strategy did not choose: then nobody else does."""
+    judged = any(task.judgement is not None for task in state.tasks)
+    return state.strategy == BEST_OF and judged and not state.asking
 
 
 def _best(state: RunState, rivals: Iterable[TaskState]) -> TaskState | None:

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from budwood._core.choice import choice
 from budwood._core.model import ENDED_TASK, PLAN, RunPhase, TaskId, TaskPhase
 from budwood._core.replay import fold
 from budwood._core.rows import AttemptRow, RunRow
-from budwood._core.scores import Judgement, Score, Scoring, best_of
+from budwood._core.scores import Judgement, Score
 from budwood._core.state import RunState, TaskState
 from budwood.errors import UsageError
 from budwood.stores import Store
@@ -132,6 +133,7 @@ def grow(state: RunState, attempts: Iterable[AttemptRow]) -> Tree:
         depths[str(task.spec.id)] = 0 if parent is None else depths[str(parent)] + 1
         nodes.append(_node(task, rows.get(task.number, []), parent=parent, depth=depths[str(task.spec.id)]))
     scoring = next((task.spec.score for task in state.tasks if task.spec.score is not None), None)
+    best = choice(state)
     return Tree(
         run=state.name,
         strategy=state.strategy,
@@ -139,7 +141,7 @@ def grow(state: RunState, attempts: Iterable[AttemptRow]) -> Tree:
         reason=state.end_reason,
         primary="score" if scoring is None else scoring.primary,
         direction="max" if scoring is None else scoring.direction,
-        best=None if scoring is None else _best(nodes, scoring),
+        best=None if best is None else best.task.spec.id,
         nodes=tuple(nodes),
     )
 
@@ -166,13 +168,6 @@ def _node(task: TaskState, attempts: Sequence[AttemptRow], *, parent: TaskId | N
         cost_usd=task.cost_usd,
         error="" if last is None or last.error is None or task.phase is TaskPhase.DONE else last.error.message,
     )
-
-
-def _best(nodes: Sequence[TreeNode], scoring: Scoring) -> TaskId | None:
-    root = next((node.score for node in nodes if node.parent is None and node.scored), None)
-    scores = [(place, node.score) for place, node in enumerate(nodes) if node.score is not None]
-    found = best_of(scoring, scores, root)
-    return None if found is None else nodes[found].id
 
 
 def _depth(depth: int, nodes: Sequence[TreeNode], tree: Tree) -> Depth:
