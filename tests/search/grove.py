@@ -1,7 +1,7 @@
 """A user's repository in which beam searches: an agent of kind `command` does what ideas say, and a command scores it.
 
-An idea says how much it is worth: the score of a candidate is the sum of the ideas in it. It may also say that its first
-attempt fails, that all do, or that they never end. Every attempt is noted outside of the workspaces.
+An idea says how much it is worth: the score of a candidate is the sum of the ideas in it. It may also say that it never
+succeeds, or never ends; in a flaky grove every third one fails once. Attempts are noted outside of the workspaces.
 """
 
 import json
@@ -22,7 +22,7 @@ task, attempt = os.environ["BUDWOOD_TASK"], int(os.environ["BUDWOOD_ATTEMPT"])
 with open({ledger!r}, "a") as ledger:
     ledger.write(f"{{task}} {{attempt}}\\n")
 number = int(task.rpartition("-e")[2]) if "-e" in task else 0
-if "never succeed" in said or ("fail now and then" in said and attempt == 1) or (number % 3 == 0 and {flaky} and attempt == 1):
+if "never succeed" in said or ({flaky} and number % 3 == 0 and attempt == 1):
     sys.exit("as it was told to")
 if "hang at depth 1" in said and task.startswith("d1-"):
     time.sleep(600)
@@ -69,7 +69,7 @@ class Grove(Site):
         chosen = {"ideas": "ideas", **(options or {})}
         lines = [f"{key} = {json.dumps(value)}" for key, value in run.items()]
         lines += ["[run.options]", *(f"{key} = {json.dumps(value)}" for key, value in chosen.items())]
-        return self.plan("\n".join(lines) if not lines else "[run]\n" + "\n".join(lines) + "\n")
+        return self.plan("\n".join(["[run]", *lines, ""]))
 
     def judged(self) -> list[Judgement]:
         """List what was judged, in order."""
@@ -79,10 +79,6 @@ class Grove(Site):
     def promoted(self) -> list[str]:
         """List who was promoted, in order."""
         return [str(judgement.task) for judgement in self.judged() if judgement.decision == "promoted"]
-
-    def decisions(self) -> str:
-        """Return the decision log."""
-        return self.call("show", "plan", "--decisions").out
 
     def check_nothing_repeated(self) -> None:
         """Every attempt ran once, no task after it was done, and none is left that has not ended."""
