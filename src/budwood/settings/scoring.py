@@ -36,7 +36,10 @@ def read_scoring(given: object) -> Scoring:
     if listed is not None and not (isinstance(listed, list | tuple) and listed):
         raise Unfit("stages of score takes a list of tables, at least one")
     entries = [own] if listed is None else list(listed)
-    stages = tuple(_stage(entry, where=f"stage {number} of score") for number, entry in enumerate(entries, start=1))
+    stages = tuple(
+        _stage(entry, where="score" if listed is None else f"stage {number} of score")
+        for number, entry in enumerate(entries, start=1)
+    )
     rest = {name: value for name, value in given.items() if name in _WHOLE and name not in ("stages", "metrics")}
     metrics = given.get("metrics", {})
     if not isinstance(metrics, Mapping):

@@ -75,7 +75,7 @@ def with_score(order: Order, made: Outcome, measured: Outcome, transcript: Path)
         return _failed(outcome, "the scoring program said nothing")
     if measured.phase is AttemptPhase.FAILED and found is not None and found.failed:
         return _failed(outcome, found.failed)
-    if measured.phase is AttemptPhase.FAILED and measured.error_type in (None, "exit"):
+    if measured.phase is AttemptPhase.FAILED and measured.error_type in (None, "exit", "signal"):
         return _failed(outcome, f"the scoring program ended: {measured.message}")
     return msgspec.structs.replace(
         outcome,
