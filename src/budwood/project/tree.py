@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from budwood._core.choice import choice
 from budwood._core.model import ENDED_TASK, PLAN, RunPhase, TaskId, TaskPhase
 from budwood._core.replay import fold
 from budwood._core.rows import AttemptRow, RunRow
-from budwood._core.scores import Judgement, Score, Scoring, best_of
+from budwood._core.scores import Judgement, Score
 from budwood._core.state import RunState, TaskState
 from budwood.errors import UsageError
 from budwood.stores import Store
@@ -139,7 +140,7 @@ def grow(state: RunState, attempts: Iterable[AttemptRow]) -> Tree:
         reason=state.end_reason,
         primary="score" if scoring is None else scoring.primary,
         direction="max" if scoring is None else scoring.direction,
-        best=None if scoring is None else _best(nodes, scoring),
+        best=None if (chosen := choice(state)) is None else chosen.task.spec.id,
         nodes=tuple(nodes),
     )
 
@@ -168,13 +169,6 @@ def _node(task: TaskState, attempts: Sequence[AttemptRow], *, parent: TaskId | N
     )
 
 
-def _best(nodes: Sequence[TreeNode], scoring: Scoring) -> TaskId | None:
-    root = next((node.score for node in nodes if node.parent is None and node.scored), None)
-    scores = [(place, node.score) for place, node in enumerate(nodes) if node.score is not None]
-    found = best_of(scoring, scores, root)
-    return None if found is None else nodes[found].id
-
-
 def _depth(depth: int, nodes: Sequence[TreeNode], tree: Tree) -> Depth:
     valid = [node.score.value for node in nodes if node.score is not None and node.score.valid]
     values = [value for value in valid if value is not None]
@@ -186,7 +180,7 @@ def _depth(depth: int, nodes: Sequence[TreeNode], tree: Tree) -> Depth:
         tasks=len(nodes),
         ended=sum(node.phase in ENDED_TASK for node in nodes),
         failed=sum(node.phase is TaskPhase.FAILED for node in nodes),
-        promoted=decisions.count("promoted"),
+        promoted=decisions.count("promoted") + decisions.count("chosen"),
         rejected=decisions.count("rejected"),
         pruned=decisions.count("pruned"),
         attempts=sum(node.attempts for node in nodes),
