@@ -56,7 +56,12 @@ def choice(state: RunState) -> Choice | None:
 
 
 def goal_is_met(state: RunState) -> bool:
-    """Say whether every task that is wanted for itself is done, and a search has come to something."""
+    """Say whether every task that is wanted for itself is done, and a search has come to something.
+
+    A search that was stopped by a failure, under strict, has not come to its end.
+    """
+    if state.stopped:
+        return False
     alone = all(
         task.phase is TaskPhase.DONE
         for task in state.tasks

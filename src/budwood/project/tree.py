@@ -181,7 +181,7 @@ def _depth(depth: int, nodes: Sequence[TreeNode], tree: Tree) -> Depth:
         tasks=len(nodes),
         ended=sum(node.phase in ENDED_TASK for node in nodes),
         failed=sum(node.phase is TaskPhase.FAILED for node in nodes),
-        promoted=decisions.count("promoted"),
+        promoted=decisions.count("promoted") + decisions.count("chosen"),
         rejected=decisions.count("rejected"),
         pruned=decisions.count("pruned"),
         attempts=sum(node.attempts for node in nodes),

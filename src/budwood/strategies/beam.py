@@ -20,7 +20,7 @@ from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Scoring
 from budwood.errors import UsageError
 from budwood.strategies.base import Strategy, Told
-from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, ROOT, Node, how_it_ended, judge
+from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, ROOT, Node, choose, how_it_ended, judge
 from budwood.strategies.ideas import Idea, Trace, ask_for_ideas, fresh, given_ideas, ideas_in_notes
 
 IDEAS_SUFFIX = "-ideas"
@@ -161,7 +161,7 @@ class BeamStrategy(Strategy):
         )
         reason = self._end(frontier)
         if reason:
-            return _Step(judgements=judgements, reason=reason)
+            return self._over(judgements, frontier, reason)
         asking = tuple(self._muse(frontier, judgements))
         if asking:
             return _Step(tasks=asking, judgements=judgements, frontier=frontier)
@@ -186,6 +186,13 @@ class BeamStrategy(Strategy):
             return "max_depth"
         return "max_evals" if self._left == 0 else ""
 
+    def _over(self, judgements: tuple[Judgement, ...], frontier: tuple[Node, ...], reason: Reason) -> _Step:
+        """End, and choose from all that were promoted at any depth."""
+        before = [node for node in self._nodes.values() if node.judgement and node.judgement.decision == "promoted"]
+        root = None if self._root is None else self._root.score
+        chosen = choose((*before, *frontier), scoring=self._scoring, root=root)
+        return _Step(judgements=(*judgements, *chosen), reason=reason)
+
     @property
     def _left(self) -> int | None:
         """How many evaluations there may still be."""
@@ -204,7 +211,7 @@ class BeamStrategy(Strategy):
                 tried.add(one.sha256)
                 tasks.append(self._task(node, one, number=self._evals + len(tasks) + 1, place=place))
         if not tasks:
-            return _Step(judgements=judgements, reason="no_ideas")
+            return self._over(judgements, frontier, "no_ideas")
         return _Step(tasks=tuple(tasks), judgements=judgements, frontier=frontier)
 
     def _task(self, node: Node, one: Idea, *, number: int, place: int) -> TaskSpec:
@@ -221,9 +228,9 @@ class BeamStrategy(Strategy):
     def _ideas_for(self, node: Node, tried: Iterable[str]) -> Sequence[Idea]:
         told = self._musing.get(node.id + IDEAS_SUFFIX)
         thought_of = () if told is None or not told.done else ideas_in_notes(told.result, task=str(told.task.id))
-        return self._fresh((*self._ideas, *thought_of), node, tried)[0]
+        return self._fresh((*self._ideas, *thought_of), node, tried)
 
-    def _fresh(self, ideas: Iterable[Idea], node: Node, tried: Iterable[str]) -> tuple[Sequence[Idea], int]:
+    def _fresh(self, ideas: Iterable[Idea], node: Node, tried: Iterable[str]) -> Sequence[Idea]:
         known: Iterable[str] = ()
         if self._dedupe == "global":
             known = tried
@@ -240,7 +247,7 @@ class BeamStrategy(Strategy):
         newest = {str(judgement.task): judgement for judgement in judgements}
         tried = set(self._tried)
         for node in frontier:
-            have = self._fresh(self._ideas, node, tried)[0]
+            have = self._fresh(self._ideas, node, tried)
             tried |= {one.sha256 for one in have}
             if len(have) < self._ideas_per_node:
                 branch = node.branch
