@@ -7,11 +7,11 @@ they do.
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from budwood._core.model import PLAN, Review, TaskPhase
+from budwood._core.candidates import is_searched
+from budwood._core.model import Review, TaskPhase
 from budwood._core.scores import best_of, gate
 from budwood._core.state import RunState, TaskState
 
-BEST_OF = "best-of"
 ROOT = "root"
 """The task that measures what a search starts with."""
 
@@ -26,9 +26,9 @@ class Choice(NamedTuple):
 
 def competes(state: RunState, task: TaskState) -> bool:
     """Say whether a task is one of several that want the same, of which one is wanted."""
-    if state.strategy == PLAN or task.spec.errand is not None or task.removed:
+    if task.spec.errand is not None or task.removed:
         return False
-    return task.spec.score is not None or task.judgement is not None or state.strategy == BEST_OF
+    return is_searched(state, task.spec) or task.judgement is not None
 
 
 def choice(state: RunState) -> Choice | None:
