@@ -37,7 +37,16 @@ def task(name: str | int, prompt: str | Iterable[Mapping[str, object]], **keys: 
     """Write a [[task]] for an agent."""
     text = prompt if isinstance(prompt, str) else steps(*prompt)
     values = {"id": name, "prompt": text, **keys}
-    return "[[task]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in values.items())
+    return "[[task]]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in values.items())
+
+
+def toml(value: object) -> str:
+    """Write a value as TOML has it, in one line."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{key} = {toml(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    return json.dumps(value)
 
 
 class Site(Budwood):
@@ -88,7 +97,7 @@ class Site(Budwood):
     def agents(self, *tables: str, slots: int = 3, **keys: object) -> str:
         """Write a plan whose tasks the script agent does."""
         given = {"agent": "script", "retries": 0, "budget_usd": 1_000_000, **keys, "slots": slots}
-        head = "[run]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in given.items())
+        head = "[run]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in given.items())
         return self.plan(head, *tables)
 
     # --- what the user has ---

@@ -5,13 +5,24 @@ Called by the machine only, so that replay gives the same. Knows the state; must
 
 from budwood._core.commands import AcceptCandidate, Command, WakeAccount
 from budwood._core.events import AttemptEnded, TaskReviewed
-from budwood._core.model import AttemptPhase, Review, TaskSpec
+from budwood._core.model import BEST_OF, PLAN, AttemptPhase, Review, TaskSpec
 from budwood._core.state import GoOn, Made, Note, Remark, RunState, TaskState
 
 
 def lane_of(spec: TaskSpec) -> str:
     """Name the line of history that a task belongs to; one without a lane has a line of its own."""
     return f"task {spec.id}" if spec.lane is None else f"lane {spec.lane}"
+
+
+def is_searched(state: RunState, spec: TaskSpec) -> bool:
+    """Say whether a task is one of many that a search tries, of which it keeps the best."""
+    return state.strategy != PLAN and (spec.score is not None or state.strategy == BEST_OF)
+
+
+def branched_heads(state: RunState) -> dict[str, str]:
+    """Return where every line of history stands that a branch shows; those of a search have none."""
+    hidden = {lane_of(task.spec) for task in state.tasks if is_searched(state, task.spec)}
+    return {line: commit for line, commit in state.heads.items() if line not in hidden}
 
 
 def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: list[Command]) -> None:
@@ -27,7 +38,9 @@ def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: lis
     if made is not None:
         task.made = made
         errand = task.spec.errand
-        if errand is None:
+        if errand is None and is_searched(state, task.spec):
+            state.heads[lane_of(task.spec)] = made.left.candidate  # no branch: most of what a search makes is not kept
+        elif errand is None:
             task.review = Review.WAITING if made.left.files else None
             stands_at(state, lane_of(task.spec), made.left.candidate, commands)
         elif errand.kind == "resolve" and is_about(state, task):
@@ -52,6 +65,10 @@ def stands_at(state: RunState, line: str, commit: str, commands: list[Command]) 
 
 def _pass_on(task: TaskState, event: AttemptEnded, made: Made | None) -> None:
     """Keep for the next attempt what this one has to say; one that a limit stopped is gone on with."""
+    if event.error is not None and event.error.type == "review" and made is not None:
+        task.rounds += 1
+        task.go_on = _going_on(made, event.check_said)
+        return
     if event.counts and event.error is not None:
         task.notes = (*task.notes, Note(event.attempt, event.error.message, event.check_said))
     if event.until_ms is not None and made is not None:

@@ -147,9 +147,3 @@ def members(state: RunState) -> dict[str, list[int]]:
         if not task.removed and task.spec.errand is None:
             found.setdefault(lane_of(task.spec), []).append(task.number)
     return {line: numbers for line, numbers in found.items() if numbers}
-
-
-def goal_is_met(state: RunState) -> bool:
-    """Say whether everything wanted is done, and nothing that was to be merged is held back."""
-    done = all(task.phase is TaskPhase.DONE for task in state.tasks if not task.removed and task.spec.errand is None)
-    return done and not state.landing.held

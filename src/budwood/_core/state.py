@@ -148,6 +148,8 @@ class TaskState:
     attempts: int = 0
     tries: int = 0
     """Attempts that counted since the task was last wanted: the next one's retry index."""
+    rounds: int = 0
+    """How many of those its reviewer sent back."""
     lost: int = 0
     not_before_ms: int = 0
     cost_usd: float = 0.0

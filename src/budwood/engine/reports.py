@@ -5,7 +5,7 @@ Turns what happened to attempts into events. Knows the journal; must not know wh
 
 from collections.abc import Sequence
 
-from budwood._core.events import AttemptStarted, Event
+from budwood._core.events import AttemptScoring, AttemptStarted, Event
 from budwood._core.judge import judge
 from budwood._core.model import AttemptPhase, Outcome
 from budwood._core.state import TaskState
@@ -68,6 +68,12 @@ class Reports:
         elif log:
             self._journal.keep_log(LogEntry(task=task.number, attempt=task.attempts, data=log))
         self._journal.record(judge(self._journal.state, task, outcome))
+
+    def scoring(self, work_id: str) -> None:
+        """Note that an attempt's candidate is being scored; an adopted one may have been noted before."""
+        task = self._find(work_id)
+        if task is not None and task.attempt is not None and task.attempt.phase is not AttemptPhase.SCORING:
+            self._journal.record(AttemptScoring(task=task.spec.id, attempt=task.attempts))
 
     def landed(self, events: Sequence[Event]) -> None:
         """Note what came of something that the merge queue wanted."""

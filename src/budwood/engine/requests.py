@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from budwood._core.choice import competes
 from budwood._core.events import (
     Event,
     External,
@@ -185,7 +186,7 @@ def _decide(state: RunState, wish: Wish, decision: Decision) -> Done:
         made = _candidate(task, decision)
         if made is None:
             raise Refusal(f"task {task.spec.id} has no candidate to decide about: it is {task.phase.value}")
-        if not made.left.files:
+        if not made.left.files and not (task.spec.after and competes(state, task)):  # what was merged is a change, too
             raise Refusal(f"task {task.spec.id} changed nothing: there is nothing to decide about")
         if task.review is Review.MERGED and decision != "merged":
             raise Refusal(f"what task {task.spec.id} made is merged already")

@@ -107,6 +107,9 @@ class Sink(Protocol):
     def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
         """Hear that it is over; `log` is what it printed, None where it is too large to be carried about."""
 
+    def scoring(self, work_id: str) -> None:
+        """Hear that what it made is kept, and is being scored."""
+
     def landed(self, events: Sequence[Event]) -> None:
         """Hear what came of something that the merge queue wanted."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from budwood._core.model import LaneSpec, RunSettings, TaskSpec
+from budwood._core.scores import Scoring
 from budwood.errors import PlanError
 from budwood.settings import KEYS, Layer, Resolved, Scope
 
@@ -76,6 +77,12 @@ def complete(task: TaskSpec, defaults: Mapping[str, object], *, explicit: tuple[
             changed[name] = {**msgspec.convert(value, dict[str, str]), **task.env}
         elif name == "env_pass":
             changed[name] = tuple(dict.fromkeys((*msgspec.convert(value, tuple[str, ...]), *task.env_pass)))
+        elif name == "score" and own is None:
+            changed[name] = msgspec.convert(value, Scoring)
+        elif name == "agent" and not own:
+            changed[name] = msgspec.convert(value, tuple[str, ...])
+        elif name == "max_review_rounds":
+            changed[name] = value if own is None else own
         elif name not in explicit and not own:
             changed[name] = value
     return msgspec.structs.replace(task, **changed)
@@ -83,9 +90,9 @@ def complete(task: TaskSpec, defaults: Mapping[str, object], *, explicit: tuple[
 
 def _concerns(task: TaskSpec, name: str) -> bool:
     """Say whether a task can have what is set for all of them: only a prompt needs an agent, no function is checked."""
-    if name in ("agent", "model", "allow_unchanged"):
+    if name in ("agent", "model", "allow_unchanged", "reviewer", "max_review_rounds"):
         return task.run is None and task.function is None
-    return name != "check" or task.function is None
+    return name not in ("check", "score") or task.function is None
 
 
 def refuse_impossible(plan: Plan, settings: RunSettings) -> None:

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from budwood._core.model import LaneSpec, TaskId, TaskSpec
 from budwood._core.plain import is_plain
+from budwood._core.scores import Scoring
 from budwood.errors import PlanError
 from budwood.plans.entries import LaneEntry, TaskEntry
 from budwood.plans.keys import LANE_KEYS, TASK_KEYS
 from budwood.settings.kinds import Unfit, bytes_of, seconds
+from budwood.settings.scoring import read_scoring
 
 _ZEROES = ("retries", "reserve_usd", "reserve_tokens", "allow_unchanged")
 _NO_KWARGS: dict[str, object] = {}
@@ -72,6 +74,9 @@ def _says_more(entry: TaskEntry) -> bool:
         or entry.check is not None
         or entry.touches
         or entry.allow_unchanged
+        or entry.score is not None
+        or entry.reviewer is not None
+        or entry.max_review_rounds is not None
     )
 
 
@@ -90,9 +95,19 @@ def _rarer(entry: TaskEntry, *, path: str) -> dict[str, object]:
         "agent": () if entry.agent is None else _agents(entry, path=path),
         "model": _some_text(entry, "model", path=path),
         "check": _some_text(entry, "check", path=path),
+        "reviewer": _some_text(entry, "reviewer", path=path),
+        "max_review_rounds": entry.max_review_rounds,
         "touches": _touches(entry, path=path),
         "allow_unchanged": entry.allow_unchanged or False,
+        "score": None if entry.score is None else _score(entry, path=path),
     }
+
+
+def _score(entry: TaskEntry, *, path: str) -> Scoring:
+    try:
+        return read_scoring(entry.score)
+    except Unfit as why:
+        raise PlanError(f"task {entry.id!r} of {path}: {why}") from None
 
 
 def lane_specs(entries: Sequence[LaneEntry], *, path: str) -> Iterator[LaneSpec]:

@@ -27,16 +27,25 @@ AGENT_SLOTS = 3
 
 
 def man(
-    plan: Plan, settings: RunSettings, project: Project, resolved: Resolved, *, refuse: bool = True
+    plan: Plan,
+    settings: RunSettings,
+    project: Project,
+    resolved: Resolved,
+    *,
+    others: Sequence[str] = (),
+    refuse: bool = True,
 ) -> tuple[Plan, RunSettings]:
-    """Give every task with a prompt its agents, and the run its terms with them; refuse tasks that nobody would do."""
+    """Give every task with a prompt its agents, and the run its terms with them; refuse tasks that nobody would do.
+
+    `others` are agents that a strategy may ask.
+    """
     agents = agent_settings(resolved)
     tasks = tuple(
         _manned(task, number, plan, agents=agents, resolved=resolved, refuse=refuse)
         for number, task in enumerate(plan.tasks)
     )
     names = dict.fromkeys(name for task in tasks for name in task.agent)
-    names.update(dict.fromkeys((*_default(resolved), *settings.resolve)))
+    names.update(dict.fromkeys((*_default(resolved), *others, *settings.resolve)))
     slots = AGENT_SLOTS if resolved.origin("slots") == DEFAULT else settings.slots
     manned = msgspec.structs.replace(
         settings,
@@ -47,9 +56,11 @@ def man(
     return replace(plan, tasks=tasks), manned
 
 
-def refuse_missing(settings: RunSettings, tasks: Sequence[TaskSpec], project: Project) -> None:
+def refuse_missing(
+    settings: RunSettings, tasks: Sequence[TaskSpec], project: Project, *, others: Sequence[str] = ()
+) -> None:
     """Refuse agents whose programs are not on this machine, before anything starts."""
-    named = (*(name for task in tasks for name in task.agent), *settings.resolve)
+    named = (*(name for task in tasks for name in task.agent), *others, *settings.resolve)
     for name in dict.fromkeys(named):
         agent = make_agent(msgspec.convert(settings.agents[name].config, AgentConfig), python=sys.executable)
         program = agent.version_argv[0]

@@ -20,7 +20,7 @@ from budwood._core.state import RunState
 from budwood.engine import Opening
 from budwood.engine.opening import begin_run, go_on, is_verified_anew, revision
 from budwood.errors import SettingsError, UsageError
-from budwood.plans import Plan, has_prompts, read_plan, refuse_impossible, task_defaults, warnings, with_defaults
+from budwood.plans import Plan, has_prompts, read_plan, refuse_impossible, warnings, with_defaults
 from budwood.project.expecting import (
     Estimate,
     Expectations,
@@ -30,10 +30,20 @@ from budwood.project.expecting import (
 )
 from budwood.project.find import find_run
 from budwood.project.place import Project, find_project, this_machine, this_machine_now
+from budwood.project.searching import (
+    named_agents,
+    refuse_another_search,
+    refuse_no_barrier,
+    refuse_nobody,
+    search_defaults,
+    search_options,
+    strategy_name,
+    with_search_slots,
+)
 from budwood.project.strategy import make_strategy
 from budwood.settings import DEFAULT, Resolved, run_settings
 from budwood.stores import Store
-from budwood.strategies import PlanStrategy, Strategy
+from budwood.strategies import BUILT_IN, PlanStrategy, Strategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +57,8 @@ class Planned:
     settings: RunSettings
     source: str
     strategy: Strategy
+    options: Mapping[str, object]
+    """What the strategy was made with."""
 
     @property
     def name(self) -> str:
@@ -85,7 +97,13 @@ class Planned:
 
     def equipped(self, *, include_dirty: bool = False) -> "Planned":
         """Settle where a new run's attempts would work; refused if its agents are not here."""
-        if not self.settings.agents and self.resolved.text("workspace") in ("auto", "none"):
+        wanted = self.resolved.text("workspace")
+        scored = self.strategy_name in BUILT_IN or any(task.score is not None for task in self.plan.tasks)
+        if scored and wanted == "none":
+            raise SettingsError(
+                "what is scored is made in workspaces, and workspace is none", hint='workspace = "auto" gives it some'
+            )
+        if not self.settings.agents and not scored and wanted in ("auto", "none"):
             _refuse_merging(self.settings, 'this plan has no workspaces; workspace = "clone" gives it some')
             if include_dirty:
                 raise UsageError(
@@ -99,7 +117,8 @@ class Planned:
         kind = workspace_kind(self.project, self.resolved)
         if kind == "copy":
             _refuse_merging(self.settings, "copies have no branches; git init makes this a repository")
-        refuse_missing(self.settings, self.plan.tasks, self.project)
+        others = () if self.strategy_name == PLAN else tuple(self.settings.agents)
+        refuse_missing(self.settings, self.plan.tasks, self.project, others=others)
         word = "epic" if self.plan.format == "yokeflow" else "lane"
         terms = workspace_terms(self.project, self.resolved, kind, word=word, include_dirty=include_dirty)
         equipped = replace(self, settings=msgspec.structs.replace(self.settings, workspace=terms))
@@ -122,19 +141,15 @@ class Planned:
             cwd=str(self.project.root),
             made_by=__version__,
             strategy=self.strategy_name,
-            options=msgspec.convert(self.resolved.value("options"), dict[str, object]),
-            task_defaults=task_defaults(self.resolved),
+            options=dict(self.options),
+            task_defaults=search_defaults(self.strategy_name, self.resolved),
         )
         begin = begin_run(created, self.strategy)
         is_plan = self.strategy_name == PLAN
 
         def opening(state: RunState) -> Iterator[Event]:
-            if state.number and (state.strategy, state.options) != (created.strategy, created.options):
-                raise UsageError(
-                    f"run {state.name} has the strategy {state.strategy} with {state.options}; "
-                    "a run keeps its strategy",
-                    hint="budwood run FILE --again makes a new run with the new one",
-                )
+            if state.number:
+                refuse_another_search(state, created)
             # A driver that was killed right after its claim has left a run without events.
             if state.number == 0:
                 yield from begin(state)
@@ -197,15 +212,21 @@ def make_planned(
     resolved = project.resolve(flags=flags, plan=plan)
     plan = with_defaults(plan, resolved)
     settings = run_settings(resolved, this_machine())
-    if has_prompts(plan.tasks) or resolved.value("agent"):
+    options = search_options(project, resolved, source=source)
+    asked = named_agents(resolved, options)
+    if has_prompts(plan.tasks) or resolved.value("agent") or asked:
         from budwood.project.manning import man  # without agents a run starts sooner
 
-        plan, settings = man(plan, settings, project, resolved, refuse=manned)
+        plan, settings = man(plan, settings, project, resolved, others=asked, refuse=manned)
+    if manned:
+        refuse_nobody(settings, resolved)
+    settings = with_search_slots(settings, resolved)
     graph = build(plan.tasks, plan.lanes)
     refuse_impossible(plan, settings)
-    leads = leader_of(plan, project, resolved) if strategy is None else strategy
+    leads = leader_of(plan, project, resolved, options) if strategy is None else strategy
+    refuse_no_barrier(leads, settings)
     settings = with_surroundings(settings, project, resolved, strategy=leads, tasks=plan.tasks)
-    return Planned(project, resolved, plan, graph, settings, source, leads)
+    return Planned(project, resolved, plan, graph, settings, source, leads, options)
 
 
 def _refuse_merging(settings: RunSettings, why: str) -> None:
@@ -223,20 +244,19 @@ def with_surroundings(
         window, calls = None, any(task.function is not None for task in tasks)
     else:
         window, calls = settings.window or strategy.window, True
-    return msgspec.structs.replace(settings, window=window, python=project.python(resolved) if calls else "")
+    return msgspec.structs.replace(
+        settings,
+        window=window,
+        python=project.python(resolved) if calls else "",
+        groups={**strategy.groups, **settings.groups},
+    )
 
 
-def strategy_name(resolved: Resolved) -> str:
-    """Say who decides which tasks to add."""
-    return resolved.text("strategy") or PLAN
-
-
-def leader_of(plan: Plan, project: Project, resolved: Resolved) -> Strategy:
+def leader_of(plan: Plan, project: Project, resolved: Resolved, options: Mapping[str, object]) -> Strategy:
     """Make the strategy that the settings name; what is wrong with it is raised."""
     name = strategy_name(resolved)
     if name == PLAN:
         return PlanStrategy(plan.tasks, plan.lanes)
-    options = msgspec.convert(resolved.value("options"), dict[str, object])
     return make_strategy(name, options, root=project.root)
 
 

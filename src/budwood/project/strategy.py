@@ -7,15 +7,17 @@ anything.
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import Parameter, signature
 from pathlib import Path
 from random import Random
 
 from budwood._core.events import RunCreated
 from budwood._core.model import PLAN, LaneSpec, TaskSpec
 from budwood._core.scores import Judgement
+from budwood._core.suggest import did_you_mean
 from budwood.errors import UsageError
 from budwood.stores import Store
-from budwood.strategies import PlanStrategy, Strategy, Told
+from budwood.strategies import BUILT_IN, PlanStrategy, Strategy, Told
 
 _OBJECT = "an object of "
 """So begins the name of a strategy that only its program can make: better refused than made with other options."""
@@ -28,10 +30,15 @@ class Completing(Strategy):
         self._inner = inner
         self._complete = complete
         self.window = inner.window
+        self.barrier = inner.barrier
 
     @property
     def lanes(self) -> Sequence[LaneSpec]:
         return self._inner.lanes
+
+    @property
+    def groups(self) -> Mapping[str, int]:
+        return self._inner.groups
 
     def ask(self, number: int, random: Random) -> Iterable[TaskSpec]:
         answer: Iterable[object] = self._inner.ask(number, random)
@@ -48,6 +55,9 @@ class Completing(Strategy):
     def reason(self, number: int) -> str:
         return self._inner.reason(number)
 
+    def pauses(self, number: int) -> str:
+        return self._inner.pauses(number)
+
     def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:
         self._inner.asked(number, tasks)
 
@@ -57,7 +67,8 @@ class Completing(Strategy):
 
 def make_strategy(name: str, options: Mapping[str, object], *, root: Path) -> Strategy:
     """Import a class and make an object of it; whatever is wrong with it is the user's to mend."""
-    kind = _find(name, root=root)
+    kind = _find(BUILT_IN.get(name, name), root=root)
+    _refuse_unknown(name, kind, options)
     try:
         return kind(**options)
     except Exception as error:  # the class is the user's code, and may fail in any way
@@ -65,6 +76,20 @@ def make_strategy(name: str, options: Mapping[str, object], *, root: Path) -> St
             f"the strategy {name} cannot be made: {type(error).__name__}: {error}",
             hint="options in [run] are the arguments of its class, by name",
         ) from error
+
+
+def _refuse_unknown(name: str, kind: type[Strategy], options: Mapping[str, object]) -> None:
+    """Name an option that its class does not have, where the class says which it has."""
+    parameters = signature(kind).parameters.values()
+    if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
+        return
+    known = [each.name for each in parameters]
+    for option in options:
+        if option not in known:
+            raise UsageError(
+                f"the strategy {name} has no option {option!r}",
+                hint=did_you_mean(option, known) or f"it has {', '.join(known) or 'none'}",
+            )
 
 
 def object_name(kind: str) -> str:
@@ -95,7 +120,9 @@ def _find(name: str, *, root: Path) -> type[Strategy]:
     module, _, attribute = name.partition(":")
     if not attribute:
         raise UsageError(
-            f"there is no strategy {name!r}", hint="plan is one; your own is named module:Class, like climb:HillClimb"
+            f"there is no strategy {name!r}",
+            hint=did_you_mean(name, (PLAN, *BUILT_IN))
+            or f"{', '.join((PLAN, *BUILT_IN))}; your own is named module:Class, like climb:HillClimb",
         )
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))

@@ -32,7 +32,7 @@ _BYTES = {"": 1, "b": 1} | {
 
 
 class Unfit(ValueError):
-    """The value is not of this kind."""
+    """The value is not of this kind; its text, if it has any, says what of it is not."""
 
 
 @dataclass(frozen=True, slots=True)

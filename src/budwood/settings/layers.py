@@ -85,12 +85,14 @@ def read_value(key: Key, raw: object, *, origin: str) -> object:
     """Turn what was written into a value, or say what the key takes."""
     try:
         return key.kind.read(raw)
-    except Unfit:
-        raise SettingsError(_unfit(key, raw, origin=origin)) from None
+    except Unfit as why:
+        raise SettingsError(_unfit(key, raw, origin=origin, why=str(why))) from None
 
 
-def _unfit(key: Key, raw: object, *, origin: str) -> str:
+def _unfit(key: Key, raw: object, *, origin: str, why: str = "") -> str:
     where = {FLAG: key.flag or key.name, ENVIRONMENT: key.env}.get(origin, f"{key.name} in [{key.table}] of {origin}")
+    if why:
+        return f"{where}: {why}"
     return f"{where} is {key.kind.quote(raw)}; it takes {key.kind.wants}"
 
 
@@ -135,6 +137,6 @@ def plan_layer(run: Mapping[str, object], *, path: str) -> Layer:
             )
         try:
             key.kind.read(raw)
-        except Unfit:
-            raise PlanError(_unfit(key, raw, origin=path)) from None
+        except Unfit as why:
+            raise PlanError(_unfit(key, raw, origin=path, why=str(why))) from None
     return path, run

@@ -61,6 +61,8 @@ class Strategy(ABC):
 
     1 is a barrier between an answer and the next. A run keeps the window that it began with.
     """
+    barrier: bool = False
+    """Whether it must know all ends of an answer before the next: it can have no other window than 1, or order."""
     _made_with: Mapping[str, object] | None
     """The arguments that it was made with, by name; None if it cannot be made again from names and JSON."""
 
@@ -79,6 +81,11 @@ class Strategy(ABC):
         """The lanes that its tasks may be in; known before the first answer."""
         return ()
 
+    @property
+    def groups(self) -> Mapping[str, int]:
+        """How many tasks of its groups may run at once, where the run's settings do not say."""
+        return {}
+
     @abstractmethod
     def ask(self, number: int, random: Random) -> Iterable[TaskSpec]:
         """Say which tasks come next; none at all if the search is over. Changes nothing."""
@@ -96,6 +103,17 @@ class Strategy(ABC):
     def reason(self, number: int) -> str:
         """Say why answer `number` is the last. Changes nothing."""
         return ""
+
+    def pauses(self, number: int) -> str:
+        """Say why the run is to be paused once before the tasks of answer `number`; empty: it goes on.
+
+        What was judged with that answer is on record by then. Changes nothing.
+        """
+        return ""
+
+    def foreseen(self) -> Sequence[TaskSpec]:
+        """Say which tasks it will ask for first, as far as that is known before anything has ended. Changes nothing."""
+        return ()
 
     @abstractmethod
     def tell(self, told: Told) -> None:

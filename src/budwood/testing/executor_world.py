@@ -123,6 +123,9 @@ class Post:
     def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
         self.endings.append((work_id, outcome, log))
 
+    def scoring(self, work_id: str) -> None:
+        """Nothing is scored here."""
+
     def landed(self, events: Sequence[Event]) -> None:
         """Nothing is merged here."""
 

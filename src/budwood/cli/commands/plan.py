@@ -19,7 +19,8 @@ from budwood.plans import Plan, batch_rows, read_plan, to_ascii, to_mermaid
 from budwood.project.desk import sit_down
 from budwood.project.find import find_run
 from budwood.project.place import find_project
-from budwood.project.planned import read_planned, strategy_name
+from budwood.project.planned import read_planned
+from budwood.project.searching import strategy_name
 from budwood.project.words import counted
 
 _FILE = click.Path(path_type=Path)

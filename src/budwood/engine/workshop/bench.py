@@ -23,17 +23,22 @@ from budwood.engine.workshop.enclosing import faulty
 from budwood.engine.workshop.faults import fault
 from budwood.engine.workshop.judging import weigh
 from budwood.engine.workshop.leaving import describe
+from budwood.engine.workshop.noting import read_notes
 from budwood.engine.workshop.orders import Order
-from budwood.engine.workshop.outfit import TRANSCRIPT, Outfitter
+from budwood.engine.workshop.outfit import REVIEW, TRANSCRIPT, Outfitter
 from budwood.engine.workshop.queue import Queue, explain
 from budwood.engine.workshop.reading import read_agent
+from budwood.engine.workshop.scoring import SCORE, Scores, score_id, scored, with_score
 from budwood.errors import BudwoodError, WorkspaceError
 from budwood.executors.base import Work
-from budwood.workspaces import Pool, Repository
+from budwood.workspaces import Kept, Pool, Repository
 from budwood.workspaces.fingerprint import Fingerprint, differences, fingerprint
 from budwood.workspaces.folding import find_kept
 from budwood.workspaces.merging import merge_all
 from budwood.workspaces.ports import Ports
+
+_KEPT = "kept.json"
+"""The file in an attempt's directory that says what was kept before it was scored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +71,15 @@ class Bench:
         self._repository, self._pool, self._ports = means.repository, means.pool, means.ports
         self._branches = Branches(means.repository, refs)
         self._queue = Queue(name, refs, repository=means.repository, pool=means.pool, holder=self._holder)
+        self._scores = Scores(means.attempts.parent / "scores")
         self._before: dict[str, Fingerprint] = {}
 
     def prepare(self, order: Order) -> Work | Outcome:
         """Give an order its workspace; return the work to run there, or why there is none."""
         try:
-            base = merge_all(self._repository.git, order.starts[0], order.starts[1:], message=_message(order))
+            start, *others = order.starts
+            first_wins = order.on_conflict == "first"
+            base = merge_all(self._repository.git, start, others, message=_message(order), first_wins=first_wins)
             workspace = self._pool.hand_out(self._holder(order.id), base)
             ports = self._ports.take(self._holder(order.id), self._terms.ports) if self._terms.ports else ()
             if self._means.watches:
@@ -82,9 +90,9 @@ class Bench:
             return fault(error)
 
     def finish(self, order: Order, outcome: Outcome, log: bytes | None) -> Outcome:
-        """Keep what an attempt left, hear its agent, and say how it ended."""
+        """Keep what an attempt left, hear its agent, and say how it ended, but for its score."""
         try:
-            kept = self._pool.keep(self._holder(order.id), self.ref(order.id), message=_message(order))
+            kept = self._kept(order)
             left = describe(self._repository, kept, ref=self.ref(order.id), outside=self._outside(order.id))
             outcome = msgspec.structs.replace(faulty(outcome, self._means.attempts / order.id), left=left)
             if any(step.name == "setup" and step.exit_code == 0 for step in outcome.steps):
@@ -100,10 +108,55 @@ class Bench:
                     now_ms=time.time_ns() // 1_000_000,
                     zone=self._means.zone,
                 )
+            if order.takes_notes:
+                notes = read_notes(self._repository.git, kept.commit, self._means.outfitter.notes)
+                outcome = msgspec.structs.replace(outcome, result=notes)
             marked = marked_files(self._repository.git, left.candidate, order.unmarked)
-            return weigh(order, outcome, log, marked=marked)
+            review = self._means.attempts / order.id / REVIEW
+            said = review.read_bytes() if order.reviewer is not None and review.exists() else b""
+            return weigh(order, outcome, log, marked=marked, review=said)
         except (BudwoodError, OSError) as error:
             return fault(error, after=outcome)
+
+    def _kept(self, order: Order) -> Kept:
+        """Keep what an attempt left; what was kept before it was scored stays as it was, whatever scoring has left."""
+        file = self._means.attempts / order.id / _KEPT
+        if order.score is not None and file.exists():
+            return msgspec.json.decode(file.read_bytes(), type=Kept)
+        kept = self._pool.keep(self._holder(order.id), self.ref(order.id), message=_message(order))
+        if order.score is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            draft = file.with_suffix(".new")
+            draft.write_bytes(msgspec.json.encode(kept))
+            draft.rename(file)
+        return kept
+
+    def begin_score(self, order: Order, made: Outcome, *, number: int) -> Work | Outcome:
+        """Say what is to score a candidate, in the workspace that it was made in; the same content is scored once."""
+        try:
+            assert made.left is not None
+            known = self._scores.known(order, made.left.tree)
+            if known is not None:
+                return scored(order, made, known)
+            workspace = self._pool.find(self._holder(order.id))
+            if workspace is None:
+                raise WorkspaceError(f"the workspace of {order.id} is gone; there is nothing to score")
+            return self._means.outfitter.scoring_work(order, workspace, work_id=score_id(order.id, number))
+        except (BudwoodError, OSError) as error:
+            return fault(error, after=made)
+
+    def finish_score(self, order: Order, made: Outcome, measured: Outcome, work_id: str) -> Outcome:
+        """Hear what came of scoring, and keep what it left beside the candidate."""
+        try:
+            folder = self._means.attempts / work_id
+            outcome = with_score(order, made, faulty(measured, folder), folder / TRANSCRIPT)
+            message = f"{order.task}: what scoring attempt {order.attempt} left\n"
+            self._pool.keep(self._holder(order.id), f"{self.ref(order.id)}.{SCORE}", message=message)
+            if made.left is not None and outcome.score is not None:
+                self._scores.remember(order, made.left.tree, outcome.score)
+            return outcome
+        except (BudwoodError, OSError) as error:
+            return fault(error, after=made)
 
     def release(self, work_id: str) -> None:
         """Let others have the workspace of an attempt that never began."""

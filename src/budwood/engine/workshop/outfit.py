@@ -4,9 +4,14 @@ Knows agents and how their programs are started; must not know git, nor how an a
 """
 
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 
+import msgspec
+
+from budwood._core.ids import safe_name
 from budwood._core.model import WorkspaceTerms
 from budwood.agents.base import Ability, Agent, Assignment, Launch
 from budwood.agents.config import AgentConfig
@@ -15,10 +20,17 @@ from budwood.engine.workshop.enclosing import Own, Sandbox
 from budwood.engine.workshop.orders import Order
 from budwood.executors.base import SHELL, Step, Work
 from budwood.executors.environment import passed
+from budwood.scoring.paper import Wanted
 from budwood.workspaces import Workspace
 from budwood.workspaces.removal import remove_tree
 
 TRANSCRIPT = "transcript"
+REVIEW = "review"
+"""What a reviewer printed."""
+OTHERS = "BUDWOOD_OTHERS"
+"""Names the directory that has what others made, as NAME.patch, of an agent that may read it."""
+NOTES = Path(".budwood/notes")
+"""Where in a workspace an attempt says what is no part of what it made: git ignores it."""
 _SHORTEST_SECRET = 6
 """What is shorter is no secret, and masking it would make nonsense of a log."""
 
@@ -37,6 +49,7 @@ class Outfitter:
         configs: Mapping[str, AgentConfig],
         agent_of: Callable[[str], Agent],
         write_prompt: Callable[[Order], str],
+        others_of: Callable[[Order], Mapping[str, str]],
         sandbox: Sandbox | None = None,
     ) -> None:
         self._folder = folder
@@ -49,7 +62,14 @@ class Outfitter:
         """Who commits: a clone does not have the settings of the repository, and a machine may have none."""
         self._configs = configs
         self._write_prompt = write_prompt
+        self._others_of = others_of
+        """What an order's agent may read of others: patches, by task."""
         self._sandbox = sandbox
+
+    @property
+    def notes(self) -> PurePosixPath:
+        """Where notes are, from the top of what was kept."""
+        return PurePosixPath(self._subdir / NOTES)
 
     def work(self, order: Order, workspace: Workspace, *, ports: Sequence[int]) -> Work:
         """Say what is to be run, and write what it needs."""
@@ -65,8 +85,10 @@ class Outfitter:
                 **self._identity,
                 **order.env,
                 "BUDWOOD_WORKSPACE": cwd,
+                **({"BUDWOOD_NOTES": str(_make_notes(Path(cwd)))} if order.takes_notes else {}),
                 **{f"BUDWOOD_PORT_{number}": str(port) for number, port in enumerate(ports, start=1)},
                 **({} if launch is None else launch.env),
+                **({OTHERS: str(self._state_dir(order) / "others")} if launch is not None and order.reads else {}),
             },
             env_pass=env_pass,
             mask=_secrets(self._environ, env_pass),
@@ -78,6 +100,34 @@ class Outfitter:
             begun=order.begun,
         )
         return work if self._sandbox is None else self._sandbox.around(work, workspace, self._own(order, launch))
+
+    def scoring_work(self, order: Order, workspace: Workspace, *, work_id: str) -> Work:
+        """Say what scores the candidate that lies in a workspace, and write what that needs."""
+        assert order.score is not None
+        folder = self._state_dir(order)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = folder / f"score-{order.attempt}.json"
+        wanted = Wanted(scoring=order.score, seed=order.seed, bar=order.bar)
+        _put(file, msgspec.json.encode(wanted).decode(), below=folder)
+        launch = Launch(argv=(sys.executable, "-P", "-m", "budwood.scoring"), stdin=file)
+        cwd = str(workspace.path / self._subdir)
+        work = Work(
+            id=work_id,
+            slot=order.slot,
+            steps=(Step(name="score", argv=launch.argv, stdin=str(file), transcript=TRANSCRIPT),),
+            cwd=cwd,
+            env={**self._identity, **order.env, "BUDWOOD_WORKSPACE": cwd},
+            env_pass=order.env_pass,
+            mask=_secrets(self._environ, order.env_pass),
+            grace_s=order.grace_s,
+            memory_bytes=order.memory_bytes,
+            output_bytes=order.output_bytes,
+            contain=order.contain,
+        )
+        if self._sandbox is None:
+            return work
+        own = Own(state=folder, ours=(file,), agent=Places(), argv=launch.argv)
+        return self._sandbox.around(work, workspace, own)
 
     def _own(self, order: Order, launch: Launch | None) -> Own:
         """Say what an attempt in a sandbox must see beside its workspace."""
@@ -103,6 +153,8 @@ class Outfitter:
             yield Step(name="agent", argv=launch.argv, stdin=stdin, transcript=TRANSCRIPT)
         if order.check is not None:
             yield Step(name="check", argv=(*SHELL, order.check))
+        if order.reviewer is not None:
+            yield Step(name="review", argv=(*SHELL, order.reviewer), transcript=REVIEW)
 
     def _launch(self, order: Order) -> Launch:
         agent, config = self._agent_of(order.agent), self._configs[order.agent]
@@ -123,9 +175,20 @@ class Outfitter:
                 session=session,
             )
         )
+        for name, patch in self._others_of(order).items():
+            _put(folder / "others" / f"{safe_name(name, fallback='task')}.patch", patch, below=folder)
         for path, text in launch.files.items():
             _put(path, text, below=folder)
         return launch
+
+
+def _make_notes(cwd: Path) -> Path:
+    """Make the directory for notes, where the files of the base leave room for it."""
+    folder = cwd / NOTES
+    with suppress(OSError):  # what is in the way is the project's own; then there are no notes
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / ".gitignore").write_text("*\n")
+    return folder
 
 
 def _put(path: Path, text: str, *, below: Path) -> None:

@@ -5,14 +5,17 @@ kept before its end is told. Killed in between, nothing is lost: both are done a
 contract of executors and the bench; must not know git or agents.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import msgspec
 
 from budwood._core.commands import Chore
 from budwood._core.events import Event
 from budwood._core.model import AttemptPhase, Outcome, RunSettings
 from budwood.engine.inbox import Inbox
 from budwood.engine.workshop.orders import Order
+from budwood.engine.workshop.scoring import MOST_TRIES, SCORE, score_id
 from budwood.errors import BudwoodError
 from budwood.executors.base import Executor, Loop, Recovered, Sink, Work
 
@@ -27,6 +30,17 @@ _UNKEPT = Outcome(
     phase=AttemptPhase.FAILED, error_type="setup", message="it calls a function, which no sandbox is made for"
 )
 _UNBEGUN = Outcome(phase=AttemptPhase.CANCELLED, error_type="cancelled", message="cancelled before it began")
+_TRIES = range(1, MOST_TRIES + 1)
+
+
+class Scored(NamedTuple):
+    """An attempt whose steps have ended, and whose candidate is being scored."""
+
+    order: Order
+    made: Outcome
+    log: bytes | None
+    number: int
+    """Which try it is."""
 
 
 class Workshop(Executor):
@@ -40,9 +54,11 @@ class Workshop(Executor):
         self._orders: dict[str, Order] = {}
         self._preparing: set[str] = set()
         self._cancelled: set[str] = set()
+        self._scored: dict[str, Scored] = {}
+        """By the work that scores, what is being scored."""
         self._tidying = 0
         """How many things are yet to be done that nothing waits for."""
-        self._recovering: list[tuple[Order, Outcome, bytes | None]] | None = None
+        self._recovering: dict[str, tuple[Outcome, bytes | None]] | None = None
         self._inbox: Inbox | None = None
         self._keeps_in = False
 
@@ -72,17 +88,45 @@ class Workshop(Executor):
         if self._equipped is None:
             return self._inner.recover(works)
         self._orders = {work.id: work for work in works if isinstance(work, Order)}
-        self._recovering = []
-        found = self._inner.recover(works)
+        self._recovering = {}
+        found = self._inner.recover([*works, *_scorings(self._orders.values())])
         ended, self._recovering = self._recovering, None
-        finished = [self._threads.submit(self._bench.finish, order, outcome, log) for order, outcome, log in ended]
-        for (order, _, log), future in zip(ended, finished, strict=True):
-            self._sink.ended(order.id, future.result(), log=log)
+        finished = {
+            order.id: self._threads.submit(self._bench.finish, order, *ended[order.id])
+            for order in self._orders.values()
+            if order.id in ended
+        }
+        for work_id, future in finished.items():
+            order, log = self._orders[work_id], ended[work_id][1]
+            found[work_id] = self._recover_score(order, future.result(), log, found=found, ended=ended)
         for work_id in self._orders:
             if found[work_id] is Recovered.UNSENT:
                 self._bench.release(work_id)
         self._bench.tidy(self._orders.keys())
-        return found
+        return {work.id: found[work.id] for work in works}
+
+    def _recover_score(
+        self,
+        order: Order,
+        made: Outcome,
+        log: bytes | None,
+        *,
+        found: Mapping[str, Recovered],
+        ended: Mapping[str, tuple[Outcome, bytes | None]],
+    ) -> Recovered:
+        """Go on with an attempt whose steps have ended: it may have been scored, or is being scored."""
+        if not _is_to_be_scored(order, made):
+            self._sink.ended(order.id, made, log=log)
+            return Recovered.ENDED
+        number = max((n for n in _TRIES if found[score_id(order.id, n)] is not Recovered.UNSENT), default=0)
+        if number == 0:
+            self._begin_score(Scored(order, made, log, number=1))
+            return Recovered.ADOPTED
+        work_id = score_id(order.id, number)
+        self._scored[work_id] = Scored(order, made, log, number)
+        if found[work_id] is Recovered.ENDED:
+            self._score_ended(work_id, *ended[work_id])
+        return Recovered.ADOPTED
 
     def start(self, work: Work) -> None:
         if not isinstance(work, Order):
@@ -122,12 +166,14 @@ class Workshop(Executor):
         if work_id in self._preparing:
             self._cancelled.add(work_id)
         else:
-            self._inner.cancel(work_id)
+            self._inner.cancel(next((id for id, each in self._scored.items() if each.order.id == work_id), work_id))
 
     def forget(self, work_id: str) -> None:
-        self._inner.forget(work_id)
         order = self._orders.pop(work_id, None)
+        self._inner.forget(work_id)
         if order is not None:
+            for each in _scorings([order]):
+                self._inner.forget(each.id)
             self._tidy_up(lambda: self._bench.hand_back(work_id))
 
     def accept(self, lane: str, commit: str) -> None:
@@ -151,8 +197,9 @@ class Workshop(Executor):
     # --- what the inner executor tells ---
 
     def begun(self, work_id: str, *, pid: int, at_ms: int) -> None:
-        """Pass it on."""
-        self._sink.begun(work_id, pid=pid, at_ms=at_ms)
+        """Pass it on; that a score is being taken was told before."""
+        if not _is_score(work_id):
+            self._sink.begun(work_id, pid=pid, at_ms=at_ms)
 
     def taken(self, work_id: str, *, slot: int) -> None:
         """Pass it on."""
@@ -161,15 +208,71 @@ class Workshop(Executor):
     def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
         """Keep what it left; then tell."""
         order = self._orders.get(work_id)
-        if order is None:
+        if self._recovering is not None and (order is not None or _is_score(work_id)):
+            self._recovering[work_id] = (outcome, log)
+        elif work_id in self._scored:
+            self._score_ended(work_id, outcome, log)
+        elif order is None:
             self._sink.ended(work_id, outcome, log=log)
-        elif self._recovering is not None:
-            self._recovering.append((order, outcome, log))
         else:
+            self._preparing.add(work_id)
             self._in_thread(
-                lambda: self._bench.finish(order, outcome, log),
-                then=lambda found: self._sink.ended(work_id, found, log=log),
+                lambda: self._bench.finish(order, outcome, log), then=lambda made: self._finished(order, made, log)
             )
+
+    def _finished(self, order: Order, made: Outcome, log: bytes | None) -> None:
+        """Tell how an attempt ended, or have what it made scored first."""
+        self._preparing.discard(order.id)
+        if order.id in self._cancelled:
+            self._cancelled.discard(order.id)
+            made = msgspec.structs.replace(made, phase=AttemptPhase.CANCELLED, error_type="cancelled")
+        if _is_to_be_scored(order, made):
+            self._begin_score(Scored(order, made, log, number=1))
+        else:
+            self._sink.ended(order.id, made, log=log)
+
+    def _begin_score(self, scored: "Scored") -> None:
+        order = scored.order
+        self._preparing.add(order.id)
+        self._sink.scoring(order.id)
+        self._in_thread(
+            lambda: self._bench.begin_score(order, scored.made, number=scored.number),
+            then=lambda work: self._score_prepared(scored, work),
+        )
+
+    def _score_prepared(self, scored: "Scored", work: Work | Outcome) -> None:
+        order = scored.order
+        self._preparing.discard(order.id)
+        if order.id in self._cancelled:
+            self._cancelled.discard(order.id)
+            work = msgspec.structs.replace(scored.made, phase=AttemptPhase.CANCELLED, error_type="cancelled")
+        if isinstance(work, Outcome):
+            self._sink.ended(order.id, work, log=scored.log)
+        else:
+            self._scored[work.id] = scored
+            self._inner.start(work)
+
+    def _score_ended(self, work_id: str, measured: Outcome, log: bytes | None) -> None:
+        """Tell how an attempt ended that was scored; what was lost on the way is scored again."""
+        scored = self._scored.pop(work_id)
+        if measured.phase is AttemptPhase.ABANDONED and scored.number < MOST_TRIES:
+            self._begin_score(scored._replace(number=scored.number + 1))
+            return
+        order = scored.order
+        self._preparing.add(order.id)
+        self._in_thread(
+            lambda: self._bench.finish_score(order, scored.made, measured, work_id),
+            then=lambda outcome: self._told(order, outcome, log=_joined(scored.log, log)),
+        )
+
+    def _told(self, order: Order, outcome: Outcome, *, log: bytes | None) -> None:
+        self._preparing.discard(order.id)
+        self._cancelled.discard(order.id)
+        self._sink.ended(order.id, outcome, log=log)
+
+    def scoring(self, work_id: str) -> None:
+        """Pass it on."""
+        self._sink.scoring(work_id)
 
     def landed(self, events: Sequence[Event]) -> None:
         """Pass it on."""
@@ -206,3 +309,24 @@ class Workshop(Executor):
                 inbox.put(lambda: then(done.result()))
 
         self._threads.submit(call).add_done_callback(over)
+
+
+def _scorings(orders: Iterable[Order]) -> Iterator[Work]:
+    """Name every work that may be scoring what an order made."""
+    for order in orders:
+        if order.score is not None:
+            for number in _TRIES:
+                yield Work(id=score_id(order.id, number), slot=order.slot, grace_s=order.grace_s)
+
+
+def _is_score(work_id: str) -> bool:
+    return f".{SCORE}" in work_id
+
+
+def _is_to_be_scored(order: Order, made: Outcome) -> bool:
+    return order.score is not None and made.phase is AttemptPhase.SUCCEEDED and made.left is not None
+
+
+def _joined(log: bytes | None, more: bytes | None) -> bytes | None:
+    """Put what scoring printed behind the rest; of what is too large for the store, each lies in its directory."""
+    return log if log is None or not more else log + more

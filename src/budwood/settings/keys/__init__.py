@@ -27,6 +27,12 @@ NOT_SETTINGS = frozenset(
         "BUDWOOD_ACCESS",
         "BUDWOOD_TOKEN",
         "BUDWOOD_USAGE",
+        "BUDWOOD_NOTES",
+        "BUDWOOD_IDEA",
+        "BUDWOOD_IDEA_SHA256",
+        "BUDWOOD_SCORE_SEED",
+        "BUDWOOD_SCORE_REPEAT",
+        "BUDWOOD_SCORE_SETTING",
         "BUDWOOD_NOTIFY_SECRET",
     }
 )

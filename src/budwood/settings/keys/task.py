@@ -2,6 +2,7 @@
 
 from budwood.settings import kinds
 from budwood.settings.keys.key import Key, Scope
+from budwood.settings.scoring import SCORING
 
 TASK = (
     Key(
@@ -28,6 +29,29 @@ TASK = (
         flag="--check",
         doc="A shell command that judges an attempt when its work is done; if it fails, so does the attempt.",
         example='"pytest -q"',
+    ),
+    Key(
+        name="reviewer",
+        kind=kinds.SOME_TEXT,
+        scope=Scope.TASK,
+        doc="A shell command that reviews what an agent made; if it fails, the agent goes on with what it printed.",
+        example='"./review.sh"',
+    ),
+    Key(
+        name="max_review_rounds",
+        kind=kinds.whole(0, high=100),
+        default_doc="2",
+        scope=Scope.TASK,
+        doc="How often `reviewer` may send a task back; then it has failed. No retry is used up by that.",
+        example="3",
+    ),
+    Key(
+        name="score",
+        kind=SCORING,
+        scope=Scope.TASK,
+        flag="--score",
+        doc="What scores what an attempt made, once that is kept: a shell command that prints a number, or a table.",
+        example='{ run = "python score.py", direction = "min" }',
     ),
     Key(
         name="allow_unchanged",
