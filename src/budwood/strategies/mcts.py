@@ -29,7 +29,7 @@ ROOT = "root"
 class MctsStrategy(Strategy):
     """Grows candidates where scores promise most."""
 
-    window = 16
+    window = 12
 
     def __init__(  # noqa: PLR0913  # as many as there are options
         self,
