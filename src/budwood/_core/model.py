@@ -127,6 +127,11 @@ class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     """Whether an agent that changed nothing may have done its task."""
     score: Scoring | None = None
     """How what an attempt made is scored, once it is kept."""
+    reads: tuple[TaskId, ...] = ()
+    """Tasks whose candidates an agent is shown and does not start with; what they have come to when it starts."""
+    on_conflict: Literal["fail", "first"] = "fail"
+    """What happens where candidates that it starts with conflict: it fails, or the first in `after` has its way there.
+    """
     errand: Errand | None = None
 
 

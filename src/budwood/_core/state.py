@@ -136,6 +136,7 @@ class TaskState:
     """Soft dependencies that have not ended."""
     path: int = 1
     batch: int = 1
+    """Of the graph, from 1; 0 for what the merge queue has done."""
     ask: int = 0
     """Which answer of the strategy it is from; CREATED where it is from none."""
     parent: int | None = None

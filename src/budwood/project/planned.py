@@ -34,6 +34,7 @@ from budwood.project.searching import (
     named_agents,
     refuse_another_search,
     refuse_no_barrier,
+    refuse_nobody,
     search_defaults,
     search_options,
     strategy_name,
@@ -217,6 +218,8 @@ def make_planned(
         from budwood.project.manning import man  # without agents a run starts sooner
 
         plan, settings = man(plan, settings, project, resolved, others=asked, refuse=manned)
+    if manned:
+        refuse_nobody(settings, resolved)
     settings = with_search_slots(settings, resolved)
     graph = build(plan.tasks, plan.lanes)
     refuse_impossible(plan, settings)

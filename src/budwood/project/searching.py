@@ -108,6 +108,16 @@ def named_agents(resolved: Resolved, options: Mapping[str, object]) -> tuple[str
     return tuple(dict.fromkeys(found))
 
 
+def refuse_nobody(settings: RunSettings, resolved: Resolved) -> None:
+    """Refuse a search that nobody would make an attempt for."""
+    name = strategy_name(resolved)
+    if name in BUILT_IN and not settings.agents:
+        raise SettingsError(
+            f"{name} asks agents, and none is named",
+            hint='agent = "claude" in [run], or --agent claude; budwood doctor shows which are here',
+        )
+
+
 def search_defaults(strategy: str, resolved: Resolved) -> dict[str, object]:
     """Collect what the tasks of a strategy get that they do not say themselves.
 

@@ -77,7 +77,9 @@ class Bench:
     def prepare(self, order: Order) -> Work | Outcome:
         """Give an order its workspace; return the work to run there, or why there is none."""
         try:
-            base = merge_all(self._repository.git, order.starts[0], order.starts[1:], message=_message(order))
+            start, *others = order.starts
+            first_wins = order.on_conflict == "first"
+            base = merge_all(self._repository.git, start, others, message=_message(order), first_wins=first_wins)
             workspace = self._pool.hand_out(self._holder(order.id), base)
             ports = self._ports.take(self._holder(order.id), self._terms.ports) if self._terms.ports else ()
             if self._means.watches:
