@@ -6,6 +6,7 @@ Made from a run's state and the rows of its attempts, so it can be had at any ti
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from budwood._core.choice import choice
 from budwood._core.model import ENDED_TASK, PLAN, RunPhase, TaskId, TaskPhase
@@ -16,6 +17,7 @@ from budwood._core.state import RunState, TaskState
 from budwood.errors import UsageError
 from budwood.stores import Store
 from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256
+from budwood.strategies.mcts_report import MCTS, mcts_nodes
 
 
 class TreeNode(Struct, frozen=True, kw_only=True):
@@ -42,6 +44,10 @@ class TreeNode(Struct, frozen=True, kw_only=True):
     cost_usd: float
     error: str
     """Why its newest attempt did not succeed."""
+    visits: int | None = None
+    """How many attempts of its branch have ended, where the search counts them."""
+    worth: float | None = None
+    """What the search thinks that its branch is worth, from 0 to 1."""
 
     @property
     def value(self) -> float | None:
@@ -55,8 +61,9 @@ class TreeNode(Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
-        """Return the reason of that, or of its failure."""
-        return (self.judgement.why if self.judgement is not None else "") or self.error
+        """Return the reason of that, or of its failure, or why its score is not valid."""
+        judged = "" if self.judgement is None else self.judgement.why
+        return judged or self.error or ("" if self.score is None else self.score.why)
 
 
 class Depth(Struct, frozen=True, kw_only=True):
@@ -126,12 +133,17 @@ def grow(state: RunState, attempts: Iterable[AttemptRow]) -> Tree:
         rows.setdefault(attempt.task, []).append(attempt)
     depths: dict[str, int] = {}
     nodes: list[TreeNode] = []
+    thoughts = mcts_nodes(state) if state.strategy == MCTS else {}
     for task in state.tasks:
         if task.removed or task.spec.errand is not None:
             continue
         parent = task.spec.after[0] if task.spec.after else None
         depths[str(task.spec.id)] = 0 if parent is None else depths[str(parent)] + 1
-        nodes.append(_node(task, rows.get(task.number, []), parent=parent, depth=depths[str(task.spec.id)]))
+        node = _node(task, rows.get(task.number, []), parent=parent, depth=depths[str(task.spec.id)])
+        thought = thoughts.get(str(task.spec.id))
+        if thought is not None:
+            node = replace(node, visits=thought.visits, worth=round(thought.value, 6))
+        nodes.append(node)
     scoring = next((task.spec.score for task in state.tasks if task.spec.score is not None), None)
     best = choice(state)
     return Tree(

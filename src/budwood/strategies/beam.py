@@ -16,12 +16,14 @@ from typing import Literal, get_args
 
 import msgspec
 
+from budwood._core.choice import ROOT
 from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Scoring
 from budwood.errors import UsageError
 from budwood.strategies.base import Strategy, Told
-from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, ROOT, Node, choose, how_it_ended, judge
+from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, Node, choose, how_it_ended, judge
 from budwood.strategies.ideas import Idea, Trace, ask_for_ideas, fresh, given_ideas, ideas_in_notes
+from budwood.strategies.root import root_task
 
 IDEAS_SUFFIX = "-ideas"
 """What the task that asks an agent for ideas is called after its node."""
@@ -168,7 +170,7 @@ class BeamStrategy(Strategy):
         return self._evaluate(frontier, judgements)
 
     def _start(self) -> TaskSpec:
-        return TaskSpec(id=ROOT, run="true", description="the start", score=self._scoring)
+        return root_task(self._scoring)
 
     def _refuse_early(self) -> None:
         open_ones = [node.id for node in self._newest if node.told is None]
