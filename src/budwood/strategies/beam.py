@@ -217,15 +217,8 @@ class BeamStrategy(Strategy):
         return _Step(tasks=tuple(tasks), judgements=judgements, frontier=frontier)
 
     def _task(self, node: Node, one: Idea, *, number: int, place: int) -> TaskSpec:
-        return TaskSpec(
-            id=f"d{node.depth + 1}-e{number:04d}",
-            description=one.title,
-            prompt=one.text,
-            after=(node.id,),
-            env={IDEA_PATH: one.path, IDEA_SHA256: one.sha256},
-            group=None if self._per_node is None else node_group(place),
-            score=self._scoring,
-        )
+        group = None if self._per_node is None else node_group(place)
+        return evaluation(node.id, one, scoring=self._scoring, number=number, depth=node.depth + 1, group=group)
 
     def _ideas_for(self, node: Node, tried: Iterable[str]) -> Sequence[Idea]:
         told = self._musing.get(node.id + IDEAS_SUFFIX)
@@ -294,6 +287,19 @@ def _refuse_sizes(**sizes: object) -> None:
     for name, value in sizes.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} is {value!r}, and must be a whole number from 1 on")
+
+
+def evaluation(node: str, one: Idea, *, scoring: Scoring, number: int, depth: int, group: str | None) -> TaskSpec:
+    """Make the task that tries an idea at a node."""
+    return TaskSpec(
+        id=f"d{depth}-e{number:04d}",
+        description=one.title,
+        prompt=one.text,
+        after=(node,),
+        env={IDEA_PATH: one.path, IDEA_SHA256: one.sha256},
+        group=group,
+        score=scoring,
+    )
 
 
 def node_group(place: int) -> str:
