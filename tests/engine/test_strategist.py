@@ -16,6 +16,7 @@ from budwood._core.decisions import decision_lines
 from budwood._core.events import Event, Recorded, RunCreated
 from budwood._core.model import AttemptPhase, Outcome, RunPhase, RunSettings, TaskPhase, TaskSpec
 from budwood._core.replay import fold
+from budwood._core.scores import Judgement
 from budwood._core.state import RunState
 from budwood.engine import Driver, Verdict
 from budwood.engine.opening import begin_run, go_on
@@ -439,3 +440,24 @@ def test_a_task_that_somebody_created_is_neither_waited_for_nor_told() -> None:
     assert (verdict.phase, verdict.tasks) == (RunPhase.FINISHED, 4)
     assert strategy.knew == [[], ["a done"], ["a done", "b done"], ["a done", "b done", "c done"]]
     assert strategy.recorded == [0, 1, 2]
+
+
+class Stepping(Listed):
+    """Judges what it was told, and wants to be resumed before its second answer."""
+
+    def judged(self, number: int) -> Sequence[Judgement]:
+        return [Judgement(task="a", decision="kept")] if number == 1 else ()
+
+    def pauses(self, number: int) -> str:
+        return "look at a" if number == 1 else ""
+
+
+def test_a_strategy_may_pause_the_run_once_between_judging_and_going_on() -> None:
+    search, strategy = Search(), Stepping([call("a")], [call("b")])
+    verdict = search.drive(strategy)
+    assert (verdict.phase, verdict.exit_code, search.state().reason) == (RunPhase.PAUSED, 4, "look at a")
+    assert search.state().task("a").judgement == Judgement(task="a", decision="kept")
+    search.drive(Stepping([call("a")], [call("b")]))
+    assert search.state().phase is RunPhase.FINISHED
+    assert [event.ask for event in search.events() if isinstance(event, e.CandidatesJudged)] == [1]
+    assert [event.kind for event in search.events() if isinstance(event, e.RunPaused)] == ["step"]

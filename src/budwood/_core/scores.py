@@ -100,7 +100,7 @@ def is_better(value: float, other: float, direction: Direction) -> bool:
 
 def rank_of(scoring: Scoring, score: Score, root: Score | None) -> float | None:
     """Say how good a candidate is, the higher the better; None if it cannot be ranked."""
-    if not score.valid or score.value is None:
+    if not score.valid or score.value is None or not math.isfinite(score.value):
         return None
     if scoring.rank == "value" or root is None:
         return score.value if scoring.direction == "max" else -score.value
@@ -112,6 +112,8 @@ def rank_of(scoring: Scoring, score: Score, root: Score | None) -> float | None:
         change = gain(score.metrics[name], root.metrics[name], metric.direction or scoring.direction)
         total += metric.weight * max(-metric.clamp, min(metric.clamp, change))
         weights += abs(metric.weight)
+    if not math.isfinite(total):
+        return None
     return total / weights if weights else 0.0
 
 
@@ -130,6 +132,8 @@ def gate(scoring: Scoring, score: Score | None, parent: Score | None) -> str:
         return "it has no score"
     if not score.valid:
         return score.why or "its score is not valid"
+    if not math.isfinite(score.value):
+        return f"{scoring.primary} is {score.value}, which is no number to compare"
     if scoring.gate == "none" or parent is None or parent.value is None:
         return ""
     if is_better(parent.value, score.value, scoring.direction):

@@ -16,7 +16,21 @@ from budwood.errors import BudwoodError
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("init", "run", "plan", "demo"),
-    "Look": ("ls", "status", "watch", "show", "review", "diff", "lanes", "story", "why", "logs", "cost", "export"),
+    "Look": (
+        "ls",
+        "status",
+        "watch",
+        "show",
+        "review",
+        "diff",
+        "lanes",
+        "tree",
+        "story",
+        "why",
+        "logs",
+        "cost",
+        "export",
+    ),
     "Decide": ("answer", "approve", "reject", "revise", "merge", "pr", "retry"),
     "Stop and resume": ("pause", "resume", "cancel"),
     "Care": ("open", "apply", "branch", "recover", "gc", "mcp", "store", "config", "doctor", "completion"),

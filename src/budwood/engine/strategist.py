@@ -30,6 +30,7 @@ from budwood._core.events import (
 )
 from budwood._core.graph import build
 from budwood._core.model import ENDED_TASK, LaneSpec, RunPhase, TaskId, TaskPhase, TaskSpec
+from budwood._core.scores import Judgement
 from budwood._core.state import RunState, TaskState
 from budwood.errors import BudwoodError, UsageError
 from budwood.plans import complete
@@ -50,6 +51,8 @@ class Strategist:
         self._first_open = 0
         """No task before this one is waited for."""
         self._said_full = False
+        self._judged = self._halted = -1
+        """The newest answers with which something was judged, and before which the run was paused."""
         self._problem = ""
 
     def see(self, state: RunState, recorded: Recorded) -> None:
@@ -59,6 +62,10 @@ class Strategist:
                 with self._users_code():
                     self._tell(state, number)
                     self._strategy.asked(number, _tasks_of(state, number))
+            case CandidatesJudged(ask=number):
+                self._judged = number
+            case RunPaused(kind="step"):
+                self._halted = state.asks
             case TasksRetried(tasks=ids):
                 self._forget(state, ids)
             # Who will not be asked again is told nothing more, so that a plan's results are not kept here.
@@ -86,6 +93,13 @@ class Strategist:
                 events = self._answer(state, state.asks)
         return [RunPaused(kind="strategy", reason=self._problem)] if self._problem else events
 
+    def judge_again(self, state: RunState, number: int) -> tuple[Judgement, ...]:
+        """Say what would be judged with answer `number`, from what may be known then; for who checks the record."""
+        with self._users_code():
+            self._tell(state, number)
+            return tuple(self._strategy.judged(number))
+        raise UsageError(self._problem)
+
     @contextmanager
     def _users_code(self) -> Iterator[None]:
         """Keep what the strategy raises: it pauses the run, and nothing that was done is lost."""
@@ -103,9 +117,13 @@ class Strategist:
         limit = state.settings.max_tasks
         tasks = tuple(islice(answer, limit - len(state.tasks) + 1))
         judgements = tuple(self._strategy.judged(number))
-        judged: list[Event] = [CandidatesJudged(ask=number, judgements=judgements)] if judgements else []
+        new = judgements and number != self._judged  # a pause between judging and going on repeats nothing
+        judged: list[Event] = [CandidatesJudged(ask=number, judgements=judgements)] if new else []
         if not tasks:
             return [*judged, AskingEnded(asks=number, reason=self._strategy.reason(number))]
+        halt = self._strategy.pauses(number)
+        if halt and number != self._halted:
+            return [*judged, RunPaused(kind="step", reason=halt)]
         if len(state.tasks) + len(tasks) > limit:
             more = f"and answer {number} of the strategy has more than are left"
             return budget_pause(f"{len(state.tasks)} of {limit} tasks, {more}")

@@ -252,7 +252,12 @@ def with_surroundings(
         window, calls = None, any(task.function is not None for task in tasks)
     else:
         window, calls = settings.window or strategy.window, True
-    return msgspec.structs.replace(settings, window=window, python=project.python(resolved) if calls else "")
+    return msgspec.structs.replace(
+        settings,
+        window=window,
+        python=project.python(resolved) if calls else "",
+        groups={**strategy.groups, **settings.groups},
+    )
 
 
 def leader_of(plan: Plan, project: Project, resolved: Resolved, options: Mapping[str, object]) -> Strategy:

@@ -35,6 +35,10 @@ class Completing(Strategy):
     def lanes(self) -> Sequence[LaneSpec]:
         return self._inner.lanes
 
+    @property
+    def groups(self) -> Mapping[str, int]:
+        return self._inner.groups
+
     def ask(self, number: int, random: Random) -> Iterable[TaskSpec]:
         answer: Iterable[object] = self._inner.ask(number, random)
         return (self._completed(task) for task in answer)
@@ -49,6 +53,9 @@ class Completing(Strategy):
 
     def reason(self, number: int) -> str:
         return self._inner.reason(number)
+
+    def pauses(self, number: int) -> str:
+        return self._inner.pauses(number)
 
     def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:
         self._inner.asked(number, tasks)

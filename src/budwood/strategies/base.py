@@ -79,6 +79,11 @@ class Strategy(ABC):
         """The lanes that its tasks may be in; known before the first answer."""
         return ()
 
+    @property
+    def groups(self) -> Mapping[str, int]:
+        """How many tasks of its groups may run at once, where the run's settings do not say."""
+        return {}
+
     @abstractmethod
     def ask(self, number: int, random: Random) -> Iterable[TaskSpec]:
         """Say which tasks come next; none at all if the search is over. Changes nothing."""
@@ -95,6 +100,13 @@ class Strategy(ABC):
 
     def reason(self, number: int) -> str:
         """Say why answer `number` is the last. Changes nothing."""
+        return ""
+
+    def pauses(self, number: int) -> str:
+        """Say why the run is to be paused once before the tasks of answer `number`; empty: it goes on.
+
+        What was judged with that answer is on record by then. Changes nothing.
+        """
         return ""
 
     @abstractmethod

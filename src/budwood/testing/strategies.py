@@ -61,6 +61,7 @@ class StrategyConformance:
     def test_asking_changes_nothing(self) -> None:
         play = self._begin(self.seeds[0])
         for number in range(self.asks):
+            play.tell(number)
             once = tuple(play.strategy.ask(number, random_of(play.seed, number)))
             judged = tuple(play.strategy.judged(number))
             assert tuple(play.strategy.ask(number, random_of(play.seed, number))) == once

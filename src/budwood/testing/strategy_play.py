@@ -45,7 +45,7 @@ class Play:
     def step(self) -> bool:
         """Tell what the next answer may know, and ask for it; return whether there was one."""
         number = len(self.answers)
-        self._tell(number)
+        self.tell(number)
         answer = tuple(self.strategy.ask(number, random_of(self.seed, number)))
         self.judgements.append(tuple(self.strategy.judged(number)))
         if answer:
@@ -58,7 +58,7 @@ class Play:
     def replay(self, other: "Play", *, until: int) -> None:
         """Show the strategy what another one was told and had asked, without asking it."""
         for number, answer in enumerate(other.answers[:until]):
-            self._tell(number)
+            self.tell(number)
             self._take(number, answer)
 
     def _take(self, number: int, answer: tuple[TaskSpec, ...]) -> None:
@@ -75,7 +75,8 @@ class Play:
             return Told(task=task, number=self._tasks, ask=ask, state=TaskPhase.FAILED, error="exception")
         return Told(task=task, number=self._tasks, ask=ask, state=TaskPhase.DONE, result=result, score=score)
 
-    def _tell(self, number: int) -> None:
+    def tell(self, number: int) -> None:
+        """Tell what answer `number` may know; nothing that was told before."""
         if self._newest_first:
             due, self._untold = self._untold[::-1], []
         else:

@@ -37,7 +37,7 @@ class RunAccounted(Fact, frozen=True, tag="run_accounted"):
 class RunPaused(Fact, frozen=True, tag="run_paused"):
     """Nothing new starts. `kind` decides the exit code.
 
-    It is one of budget, breaker, disk, limits, login, person, quota, slots, strategy, workspace.
+    It is one of budget, breaker, disk, limits, login, person, quota, slots, step, strategy, workspace.
     """
 
     kind: str

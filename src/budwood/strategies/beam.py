@@ -1,0 +1,284 @@
+"""The strategy `beam`: ideas are tried at the best candidates, depth by depth.
+
+Answer 0 is the root, which changes nothing and is scored. Each depth is one answer (two where an agent is asked for
+ideas first): every idea of every node of the frontier, in a fixed order and numbered, is on record before the first of
+them starts. When all have ended they are judged at once: the gate compares with the parent, the rank with the root,
+and the best `beam_width` are the next frontier.
+
+What it knows of a task that was asked for it reads off that task, so that a run goes on as it was recorded. Knows
+scores and ideas; must not know files, clocks or how tasks are done.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Literal, get_args
+
+import msgspec
+
+from budwood._core.model import TaskSpec
+from budwood._core.scores import Judgement, Scoring
+from budwood.errors import UsageError
+from budwood.strategies.base import Strategy, Told
+from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, ROOT, Node, how_it_ended, judge
+from budwood.strategies.ideas import Idea, Trace, ask_for_ideas, fresh, given_ideas, ideas_in_notes
+
+IDEAS_SUFFIX = "-ideas"
+"""What the task that asks an agent for ideas is called after its node."""
+
+Dedupe = Literal["node", "ancestors", "global", "none"]
+"""Where equal ideas are not tried again: at one node, down one branch as well, anywhere, nowhere."""
+Reason = Literal["root_failed", "empty_frontier", "max_depth", "max_evals", "no_ideas"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What comes next: tasks, or the end and its reason."""
+
+    tasks: tuple[TaskSpec, ...] = ()
+    judgements: tuple[Judgement, ...] = ()
+    frontier: tuple[Node, ...] = ()
+    reason: Reason | Literal[""] = ""
+
+
+class BeamStrategy(Strategy):
+    """Tries ideas at the best candidates, depth by depth."""
+
+    window = 1
+
+    def __init__(  # noqa: PLR0913 - the options of a run are its arguments
+        self,
+        *,
+        scoring: Scoring | Mapping[str, object],
+        ideas: Sequence[object] = (),
+        idea_agent: str | None = None,
+        ideas_per_node: int = 7,
+        beam_width: int = 1,
+        max_depth: int = 3,
+        max_evals: int | None = None,
+        dedupe: Dedupe = "ancestors",
+        per_node: int | None = None,
+        one_depth: bool = False,
+    ) -> None:
+        _refuse_sizes(ideas_per_node=ideas_per_node, beam_width=beam_width, max_depth=max_depth)
+        given = {"max_evals": max_evals, "per_node": per_node}
+        _refuse_sizes(**{name: value for name, value in given.items() if value is not None})
+        if dedupe not in get_args(Dedupe):
+            raise ValueError(f"dedupe is {dedupe!r}, and must be one of {', '.join(get_args(Dedupe))}")
+        if not ideas and idea_agent is None:
+            raise ValueError(
+                "there are no ideas: name a folder of them as ideas, or an agent that has some, idea_agent"
+            )
+        self._scoring = msgspec.convert(scoring, Scoring)
+        self._ideas = given_ideas(ideas)
+        self._idea_agent = idea_agent
+        self._ideas_per_node = ideas_per_node
+        self._beam_width = beam_width
+        self._max_depth = max_depth
+        self._max_evals = max_evals
+        self._dedupe = dedupe
+        self._per_node = per_node
+        self._one_depth = one_depth
+        self._root: Node | None = None
+        self._nodes: dict[str, Node] = {}
+        self._newest: list[Node] = []
+        """Those that are scored next: the root, or the newest depth's."""
+        self._frontier: tuple[Node, ...] = ()
+        """Where the newest answer grows from."""
+        self._musing: dict[str, Told | None] = {}
+        """Of the tasks that ask for ideas for the frontier, what became of them; empty once there are the ideas'."""
+        self._evals = 0
+        self._tried: set[str] = set()
+        """The content of every idea that was tried."""
+
+    @property
+    def groups(self) -> Mapping[str, int]:
+        places = range(1, self._beam_width + 1)
+        return {} if self._per_node is None else {node_group(place): self._per_node for place in places}
+
+    def ask(self, number: int, random: Random) -> Sequence[TaskSpec]:
+        return self._next().tasks
+
+    def judged(self, number: int) -> Sequence[Judgement]:
+        return self._next().judgements
+
+    def reason(self, number: int) -> str:
+        return self._next().reason
+
+    def pauses(self, number: int) -> str:
+        if not self._one_depth or self._musing or not self._evals:
+            return ""
+        return f"depth {self._newest[-1].depth} is judged, and one_depth lets a run go on when it is resumed"
+
+    def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:
+        step = self._next()
+        for judgement in step.judgements:
+            if str(judgement.task) in self._nodes:
+                self._nodes[str(judgement.task)].judgement = judgement
+        if step.frontier:
+            self._frontier = step.frontier
+        if self._root is None:
+            self._root = Node(id=ROOT, number=0, depth=0)
+            self._add([self._root])
+        elif any(IDEA_PATH in task.env for task in tasks):
+            self._musing = {}
+            parents = [self._nodes[str(task.after[0])] for task in tasks]
+            first = self._evals + 1
+            self._add([Node.of_task(t, number=first + k, parent=parents[k]) for k, t in enumerate(tasks)])
+            self._evals += len(tasks)
+        else:
+            self._musing = {str(task.id): None for task in tasks}
+
+    def tell(self, told: Told) -> None:
+        name = str(told.task.id)
+        if name in self._musing:
+            self._musing[name] = told
+        elif name in self._nodes:
+            self._nodes[name].told = told
+
+    def _add(self, nodes: list[Node]) -> None:
+        self._newest = nodes
+        for node in nodes:
+            self._nodes[node.id] = node
+            if node.parent is not None:
+                node.parent.children.append(node)
+                self._tried.add(node.sha256)
+
+    def _next(self) -> _Step:
+        """Say what comes next, from what is known now."""
+        if self._root is None:
+            return _Step(tasks=(TaskSpec(id=ROOT, run="true", description="the start", score=self._scoring),))
+        self._refuse_early()
+        if self._musing:
+            return self._evaluate(self._frontier, self._of_musing())
+        judgements, frontier = judge(
+            self._newest, scoring=self._scoring, root=self._root.score, beam_width=self._beam_width
+        )
+        reason = self._end(frontier)
+        if reason:
+            return _Step(judgements=judgements, reason=reason)
+        asking = tuple(self._muse(frontier, judgements))
+        if asking:
+            return _Step(tasks=asking, judgements=judgements, frontier=frontier)
+        return self._evaluate(frontier, judgements)
+
+    def _refuse_early(self) -> None:
+        open_ones = [node.id for node in self._newest if node.told is None]
+        open_ones += [name for name, told in self._musing.items() if told is None]
+        if open_ones:
+            raise UsageError(
+                f"beam judges a depth when all of it has ended, and {open_ones[0]} has not",
+                hint='a beam has window = 1 and order = "task"',
+            )
+
+    def _end(self, frontier: tuple[Node, ...]) -> Reason | Literal[""]:
+        if not frontier:
+            return "empty_frontier" if self._evals else "root_failed"
+        if self._newest[-1].depth >= self._max_depth:
+            return "max_depth"
+        return "max_evals" if self._left == 0 else ""
+
+    @property
+    def _left(self) -> int | None:
+        """How many evaluations there may still be."""
+        return None if self._max_evals is None else max(0, self._max_evals - self._evals)
+
+    # What is tried next
+
+    def _evaluate(self, frontier: tuple[Node, ...], judgements: tuple[Judgement, ...]) -> _Step:
+        """Plan a depth: node by node, idea by idea, each with a number that no other has."""
+        tasks: list[TaskSpec] = []
+        tried = set(self._tried)
+        for place, node in enumerate(frontier, start=1):
+            for one in self._ideas_for(node, tried):
+                if self._left is not None and len(tasks) == self._left:
+                    break
+                tried.add(one.sha256)
+                tasks.append(self._task(node, one, number=self._evals + len(tasks) + 1, place=place))
+        if not tasks:
+            return _Step(judgements=judgements, reason="no_ideas")
+        return _Step(tasks=tuple(tasks), judgements=judgements, frontier=frontier)
+
+    def _task(self, node: Node, one: Idea, *, number: int, place: int) -> TaskSpec:
+        return TaskSpec(
+            id=f"d{node.depth + 1}-e{number:04d}",
+            description=one.title,
+            prompt=one.text,
+            after=(node.id,),
+            env={IDEA_PATH: one.path, IDEA_SHA256: one.sha256},
+            group=None if self._per_node is None else node_group(place),
+            score=self._scoring,
+        )
+
+    def _ideas_for(self, node: Node, tried: Iterable[str]) -> Sequence[Idea]:
+        told = self._musing.get(node.id + IDEAS_SUFFIX)
+        thought_of = () if told is None or not told.done else ideas_in_notes(told.result, task=str(told.task.id))
+        return self._fresh((*self._ideas, *thought_of), node, tried)[0]
+
+    def _fresh(self, ideas: Iterable[Idea], node: Node, tried: Iterable[str]) -> tuple[Sequence[Idea], int]:
+        known: Iterable[str] = ()
+        if self._dedupe == "global":
+            known = tried
+        elif self._dedupe == "ancestors":
+            known = {one.sha256 for one in node.branch}
+        return fresh(ideas, known, most=self._ideas_per_node, twice=self._dedupe == "none")
+
+    # Ideas from an agent
+
+    def _muse(self, frontier: tuple[Node, ...], judgements: Sequence[Judgement]) -> Iterable[TaskSpec]:
+        """Ask for ideas where there are not enough."""
+        if self._idea_agent is None:
+            return
+        newest = {str(judgement.task): judgement for judgement in judgements}
+        tried = set(self._tried)
+        for node in frontier:
+            have = self._fresh(self._ideas, node, tried)[0]
+            tried |= {one.sha256 for one in have}
+            if len(have) < self._ideas_per_node:
+                branch = node.branch
+                beside = [one for up in branch for one in up.children if one not in branch]
+                prompt = ask_for_ideas(
+                    branch=[self._trace(one, None) for one in branch],
+                    beside=[self._trace(one, newest.get(one.id, one.judgement)) for one in beside],
+                    have=[one.title for one in have],
+                    most=self._ideas_per_node - len(have),
+                    aim=f"{self._scoring.primary} counts, and {'more' if self._scoring.direction == 'max' else 'less'} "
+                    "of it is better",
+                )
+                yield TaskSpec(
+                    id=node.id + IDEAS_SUFFIX,
+                    description=f"ideas for {node.id}",
+                    prompt=prompt,
+                    after=(node.id,),
+                    agent=(self._idea_agent,),
+                    allow_unchanged=True,
+                )
+
+    def _trace(self, node: Node, judgement: Judgement | None) -> Trace:
+        value = None if node.score is None else node.score.value
+        came_to = "no score" if value is None else f"{self._scoring.primary} {value:g}"
+        why = "" if judgement is None or not judgement.why else f" ({judgement.why})"
+        return Trace(title=node.title or "the start", came_to=came_to + why)
+
+    def _of_musing(self) -> tuple[Judgement, ...]:
+        """Say what agents that were asked for ideas have come up with."""
+        return tuple(self._mused(name, told) for name, told in self._musing.items() if told is not None)
+
+    def _mused(self, name: str, told: Told) -> Judgement:
+        if not told.done:
+            return Judgement(task=name, decision="rejected", why=how_it_ended(told))
+        number = len(ideas_in_notes(told.result, task=name))
+        if not number:
+            return Judgement(task=name, decision="rejected", why="it left no ideas/NAME.md in its notes")
+        return Judgement(task=name, decision="kept", why=f"{number} ideas" if number > 1 else "1 idea")
+
+
+def _refuse_sizes(**sizes: object) -> None:
+    for name, value in sizes.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} is {value!r}, and must be a whole number from 1 on")
+
+
+def node_group(place: int) -> str:
+    """Name the group of the tasks that grow from one place of the frontier: a run limits how many are under way."""
+    return f"node-{place}"
