@@ -6,7 +6,7 @@ from tests.core.bench import BAD, CANCELLED, OK, Bench, bad, task
 
 from budwood._core import events as e
 from budwood._core.consequences import at_rest, consequences
-from budwood._core.model import AttemptPhase, Outcome, RunPhase, RunSettings, TaskSpec, Usage
+from budwood._core.model import AttemptPhase, Errand, Outcome, RunPhase, RunSettings, TaskSpec, Usage
 from budwood._core.schedule import wake
 
 
@@ -85,6 +85,16 @@ def test_strict_says_nothing_when_nothing_is_left_to_skip() -> None:
     bench.fill()
     bench.end("a", BAD)
     assert bench.state.externals == []
+
+
+def test_strict_is_about_tasks_and_not_about_what_the_merge_queue_wants_done() -> None:
+    bench = Bench(task("a"), settings=RunSettings(slots=1, strict=True))
+    bench.record(
+        e.ErrandAdded(task=msgspec.structs.replace(task("v", priority=1), errand=Errand(kind="verify", start="c")))
+    )
+    assert bench.fill() == ["v"]
+    bench.end("v", BAD)
+    assert bench.phases() == {"a": "ready", "v": "failed"}
 
 
 def breaker_bench(*outcomes: str, breaker: int = 3) -> Bench:

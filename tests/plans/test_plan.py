@@ -14,6 +14,8 @@ OTHER: dict[str, object] = {
     "agent": ["claude"],
     "model": "haiku",
     "check": "true",
+    "reviewer": "true",
+    "max_review_rounds": 9,
     "score": "echo 1",
     "allow_unchanged": True,
     "timeout": 9,

@@ -6,7 +6,7 @@ import pytest
 from tests.queue.plans import conflict_of, doing, events, lane, lanes, published, shell, solve
 from tests.workshop.site import Site, do, steps, task
 
-from budwood._core.events import LaneHeld, LanesJoined, LanesMerged, TaskReviewed
+from budwood._core.events import AttemptQueued, LaneHeld, LanesJoined, LanesMerged, TaskReviewed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -45,6 +45,21 @@ def test_verify_names_the_lane_that_broke_it_and_publishes_the_others(site: Site
     [merged] = events(site, LanesMerged)
     assert [line for line, _ in merged.lines] == ["lane l0", "lane l1", "lane l2", "lane l4"]
     assert "f3.txt" not in site.git("ls-tree", "--name-only", "budwood/plan").split()
+
+
+def test_a_retry_verifies_anew_what_was_held_and_nothing_of_before(site: Site) -> None:
+    forgiven = site.root.parent / "forgiven"
+    made = [lane(f"l{n}", **{f"f{n}__txt": "BAD\n" if n == 1 else "good\n"}) for n in range(3)]
+    site.agents(*made, verify=f"test -e {forgiven} || ! grep -rq BAD f*.txt", backoff="10ms")
+    site.call("run", "plan.toml", code=1)
+    before = site.events()
+    forgiven.touch()
+    said = site.call("retry", "plan")
+    assert "what was held back is merged again" in said.out + said.err
+    assert lanes(site)["l1"] == "merged"
+    known = {event.task for event in before if isinstance(event, AttemptQueued)}
+    [again] = [event.task for event in site.events()[len(before) :] if isinstance(event, AttemptQueued)]
+    assert again not in known
 
 
 def test_a_base_that_does_not_pass_is_no_lanes_fault(site: Site) -> None:

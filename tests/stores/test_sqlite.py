@@ -145,6 +145,16 @@ def test_an_older_schema_is_brought_up_to_date_and_a_broken_step_leaves_the_last
         assert version_of(connection, path) == number + 1
 
 
+def test_what_the_merge_queue_had_done_in_an_older_store_leaves_its_batch(path: Path) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        (run, first), (_, second) = connection.execute("SELECT run, id FROM task ORDER BY number").fetchall()
+        body = json.dumps({"type": "errand_added", "task": {"id": second}})
+        connection.execute("INSERT INTO event VALUES (?, 1000, 0, 'errand_added', 1, ?)", (run, body))
+        connection.execute("UPDATE meta SET value = '2' WHERE name = 'schema'")
+        migrate(connection, path)
+        assert connection.execute("SELECT id, batch FROM task ORDER BY number").fetchall() == [(first, 1), (second, 0)]
+
+
 def test_a_place_with_odd_characters_and_a_long_name_works(tmp_path: Path) -> None:
     folder = tmp_path / "a b?c#d%20e" / "grün 日本" / ("x" * 200)
     with open_store(folder / "store.db") as store:

@@ -110,6 +110,13 @@ def test_batches_are_over_when_all_of_their_tasks_are(lived: Store, ask: Ask) ->
     ]
 
 
+def test_what_is_in_no_batch_is_a_task_and_no_batch(store: Store, ask: Ask) -> None:
+    rows = msgspec.structs.replace(samples.note(RUN).rows, tasks=(task(0, TaskPhase.DONE, batch=0),))
+    store.append(store.acquire(RUN, "me"), Commit(after=0, events=samples.recorded(0, []), rows=rows))
+    assert ask("SELECT task, batch FROM tasks") == [("t0", None)]
+    assert ask("SELECT batch FROM batches") == []
+
+
 def test_lanes_sum_up_what_their_tasks_took(lived: Store, ask: Ask) -> None:
     assert ask("SELECT lane, tasks, done, failed, skipped, duration_s, cost_usd FROM lanes ORDER BY lane") == [
         ("a", 2, 1, 1, 0, 1.75, 0.25),

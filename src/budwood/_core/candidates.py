@@ -37,12 +37,14 @@ def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: lis
         elif errand is None:
             task.review = Review.WAITING if made.left.files else None
             stands_at(state, lane_of(task.spec), made.left.candidate, commands)
-        elif errand.kind == "resolve" and _is_about(state, task, errand.line):
+        elif errand.kind == "resolve" and is_about(state, task):
             stands_at(state, errand.line, made.left.candidate, commands)
 
 
-def _is_about(state: RunState, task: TaskState, line: str) -> bool:
-    """Say whether a line still stands where conflicts of it were to be solved; else what came after would be lost."""
+def is_about(state: RunState, task: TaskState) -> bool:
+    """Say whether a line still stands where its conflicts were to be solved; else what came after would be lost."""
+    assert task.spec.errand is not None
+    line = task.spec.errand.line
     return state.landing.resolves.get((line, state.heads.get(line, ""))) == task.number
 
 
@@ -57,6 +59,10 @@ def stands_at(state: RunState, line: str, commit: str, commands: list[Command]) 
 
 def _pass_on(task: TaskState, event: AttemptEnded, made: Made | None) -> None:
     """Keep for the next attempt what this one has to say; one that a limit stopped is gone on with."""
+    if event.error is not None and event.error.type == "review" and made is not None:
+        task.rounds += 1
+        task.go_on = _going_on(made, event.check_said)
+        return
     if event.counts and event.error is not None:
         task.notes = (*task.notes, Note(event.attempt, event.error.message, event.check_said))
     if event.until_ms is not None and made is not None:

@@ -58,7 +58,7 @@ def _after_attempt(state: RunState, event: AttemptEnded) -> list[Event]:
     if event.error is not None:
         found += _external_causes(event)
         found += _pauses(state, task, event)
-    if task.phase is TaskPhase.FAILED and state.settings.strict:
+    if task.phase is TaskPhase.FAILED and state.settings.strict and task.spec.errand is None:
         found += _strict(state, task)
     elif task.phase in _UNMET:
         found += _skip_dependants(state, [task])

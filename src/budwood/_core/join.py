@@ -111,7 +111,7 @@ def _attach(state: RunState, tasks: Sequence[TaskState], part: _Part) -> None:
         for index in batch:
             if index >= first:
                 task, needed = tasks[index], [tasks[i] for i in graph.hard[index]]
-                task.batch = max([one.batch for one in needed], default=0) + 1
+                task.batch = 0 if task.spec.errand else max([one.batch for one in needed], default=0) + 1
                 task.key = task_key(task.spec, [one.key for one in needed])
                 count_waiting(state, task)
 

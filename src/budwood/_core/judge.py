@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET
 
 from budwood._core.events import AttemptEnded
-from budwood._core.model import AttemptError, AttemptPhase, Outcome, Usage
+from budwood._core.model import REVIEW_ROUNDS, AttemptError, AttemptPhase, Outcome, Usage
 from budwood._core.seeds import fraction
 from budwood._core.state import RunState, TaskState
 
@@ -27,6 +27,8 @@ OUTSIDE = {
 """What is no fault of the task, and which kind of pause it brings; such an attempt does not count."""
 LIMIT = "limit"
 """The account is at its limit; its attempts wait, and this one does not count."""
+REVIEW = "review"
+"""Its reviewer sent it back: the next attempt goes on with it, so often at most, and no retry is used up."""
 _FINAL = frozenset({"conflict"})
 """What another try would meet again."""
 SETUP = frozenset({"not_found", "denied", "no_directory", "spawn", "stdin", "import", "setup"})
@@ -52,7 +54,7 @@ def judge(state: RunState, task: TaskState, outcome: Outcome) -> AttemptEnded:
         pid=outcome.pid,
         began_at_ms=outcome.began_at_ms,
         error=_error(task, outcome, will_retry=will_retry),
-        backoff_s=_backoff_s(state, task) if will_retry and counts else 0.0,
+        backoff_s=_backoff_s(state, task) if will_retry and counts and outcome.error_type != REVIEW else 0.0,
         usage=_believable(outcome.usage),
         measure=outcome.measure,
         result=outcome.result if outcome.phase is AttemptPhase.SUCCEEDED else UNSET,
@@ -95,7 +97,10 @@ def _will_retry(task: TaskState, outcome: Outcome, *, counts: bool) -> bool:
         return False
     if (outcome.phase is AttemptPhase.ABANDONED and counts) or outcome.error_type in _FINAL:
         return False
-    return not counts or task.tries < task.spec.retries
+    if outcome.error_type == REVIEW:
+        most = task.spec.max_review_rounds
+        return task.rounds < (REVIEW_ROUNDS if most is None else most)
+    return not counts or task.tries - task.rounds < task.spec.retries
 
 
 def _error(task: TaskState, outcome: Outcome, *, will_retry: bool) -> AttemptError | None:

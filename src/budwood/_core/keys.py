@@ -19,4 +19,6 @@ def task_key(spec: TaskSpec, parents: Iterable[str]) -> str:
     body: list[object] = [str(spec.id), spec.run, spec.prompt, spec.env, spec.env_pass, list(parents)]
     if spec.function is not None:
         body += (spec.function, spec.args, spec.kwargs)
+    if spec.reads or spec.on_conflict != "fail":
+        body += (spec.reads, spec.on_conflict)
     return hashlib.sha256(_ENCODER.encode(body)).hexdigest()[:24]

@@ -4,10 +4,10 @@ Called by the machine only, so that replay gives the same. Knows the state; must
 """
 
 from budwood._core import events as e
-from budwood._core.candidates import lane_of, stands_at
+from budwood._core.candidates import is_about, lane_of, stands_at
 from budwood._core.commands import Command
 from budwood._core.model import ENDED_TASK, Review, TaskPhase
-from budwood._core.state import RunState
+from budwood._core.state import RunState, TaskState
 
 _LOST = ENDED_TASK - {TaskPhase.DONE}
 
@@ -15,16 +15,27 @@ _LOST = ENDED_TASK - {TaskPhase.DONE}
 def asked(state: RunState, event: e.MergeAsked) -> None:
     """Begin anew: what was held back may be wanted now, and what did not pass is tried again."""
     state.landing.asked = event
-    verifies = state.landing.verifies
-    for commit in [commit for commit, number in verifies.items() if state.tasks[number].phase in _LOST]:
-        del verifies[commit]
     begin_again(state)
 
 
 def begin_again(state: RunState) -> None:
-    """Let what was held back be wanted again."""
+    """Let what was held back be wanted again, and what did not pass be verified again where it still matters."""
+    verifies = state.landing.verifies
+    for commit in [commit for commit, number in verifies.items() if state.tasks[number].phase in _LOST]:
+        del verifies[commit]
     state.landing.held.clear()
     forget_joins(state)
+
+
+def matters(state: RunState, task: TaskState) -> bool:
+    """Say whether somebody who wants again what failed wants this: not what an earlier state of lanes needed.
+
+    What is to be verified again the merge queue asks for anew.
+    """
+    errand = task.spec.errand
+    if errand is None:
+        return True
+    return errand.line in state.landing.conflicts and is_about(state, task)
 
 
 def verify_anew(state: RunState) -> None:
@@ -136,9 +147,3 @@ def members(state: RunState) -> dict[str, list[int]]:
         if not task.removed and task.spec.errand is None:
             found.setdefault(lane_of(task.spec), []).append(task.number)
     return {line: numbers for line, numbers in found.items() if numbers}
-
-
-def goal_is_met(state: RunState) -> bool:
-    """Say whether everything wanted is done, and nothing that was to be merged is held back."""
-    done = all(task.phase is TaskPhase.DONE for task in state.tasks if not task.removed and task.spec.errand is None)
-    return done and not state.landing.held

@@ -143,8 +143,8 @@ def _tasks_retried(state: RunState, event: e.TasksRetried, _at_ms: int, _: list[
     move_run(state, RunPhase.ACTIVE)
     state.cancelled = False
     state.asking, state.stopped = state.asking or state.stopped, False
-    landing.begin_again(state)
     want_again(state, (state.task(task_id) for task_id in event.tasks))
+    landing.begin_again(state)
 
 
 def _task_reviewed(state: RunState, event: e.TaskReviewed, _at_ms: int, _: list[Command]) -> None:
@@ -157,8 +157,8 @@ def _task_revised(state: RunState, event: e.TaskRevised, _at_ms: int, _: list[Co
     task = state.task(event.task)
     move_run(state, RunPhase.ACTIVE)
     state.cancelled = False
-    landing.begin_again(state)
     want_again(state, [task])
+    landing.begin_again(state)
     revised(task, event.text)
 
 

@@ -17,6 +17,9 @@ TaskId = str | int
 PLAN = "plan"
 """The strategy that is given all of its tasks."""
 
+REVIEW_ROUNDS = 2
+"""How often a reviewer sends a task back where nobody says."""
+
 
 class RunPhase(StrEnum):
     """Where a run stands."""
@@ -114,12 +117,21 @@ class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     model: str | None = None
     check: str | None = None
     """A command that judges what an attempt made, in its workspace."""
+    reviewer: str | None = None
+    """A command that may send what an agent made back to it, with what it prints."""
+    max_review_rounds: int | None = None
+    """How often; None is REVIEW_ROUNDS."""
     touches: tuple[str, ...] = ()
     """Paths that it will probably change; for warnings only."""
     allow_unchanged: bool = False
     """Whether an agent that changed nothing may have done its task."""
     score: Scoring | None = None
     """How what an attempt made is scored, once it is kept."""
+    reads: tuple[TaskId, ...] = ()
+    """Tasks whose candidates an agent is shown and does not start with; what they have come to when it starts."""
+    on_conflict: Literal["fail", "first"] = "fail"
+    """What happens where candidates that it starts with conflict: it fails, or the first in `after` has its way there.
+    """
     errand: Errand | None = None
 
 

@@ -55,7 +55,7 @@ def want_again(state: RunState, tasks: Iterable[TaskState], *, restored: Iterabl
     for task in (*wanted, *done):
         if task.phase is not TaskPhase.BLOCKED:
             move_task(state, task, TaskPhase.BLOCKED)
-        task.tries = task.lost = task.not_before_ms = 0
+        task.tries = task.rounds = task.lost = task.not_before_ms = 0
         task.because = None
         task.error_type = ""
         task.cancelling = False

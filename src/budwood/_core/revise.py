@@ -149,5 +149,5 @@ def _draw_keys(live: list[TaskState], graph: Graph) -> None:
     for number, batch in enumerate(batches(graph), start=1):
         for index in batch:
             task = live[index]
-            task.batch = number
+            task.batch = 0 if task.spec.errand else number
             task.key = task_key(task.spec, [live[i].key for i in graph.hard[index]])

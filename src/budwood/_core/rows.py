@@ -48,7 +48,7 @@ class TaskRow(Struct, frozen=True, kw_only=True, gc=False):
     description: str = ""
     command: str = ""
     batch: int = 1
-    """Which of the graph's batches it is in, from 1: everything that it needs is in earlier ones."""
+    """Which of the graph's batches it is in, from 1: everything that it needs is in earlier ones; 0 for none."""
     lane: TaskId | None = None
     group: str | None = None
     priority: int = 0

@@ -128,10 +128,10 @@ def primary_gain(scoring: Scoring, score: Score, root: Score | None) -> float:
 
 def gate(scoring: Scoring, score: Score | None, parent: Score | None) -> str:
     """Say why a candidate may not be promoted; empty if it may."""
+    if score is not None and not score.valid:
+        return score.why or "its score is not valid"
     if score is None or score.value is None:
         return "it has no score"
-    if not score.valid:
-        return score.why or "its score is not valid"
     if not math.isfinite(score.value):
         return f"{scoring.primary} is {score.value}, which is no number to compare"
     if scoring.gate == "none" or parent is None or parent.value is None:

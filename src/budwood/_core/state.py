@@ -136,6 +136,7 @@ class TaskState:
     """Soft dependencies that have not ended."""
     path: int = 1
     batch: int = 1
+    """Of the graph, from 1; 0 for what the merge queue has done."""
     ask: int = 0
     """Which answer of the strategy it is from; CREATED where it is from none."""
     parent: int | None = None
@@ -147,6 +148,8 @@ class TaskState:
     attempts: int = 0
     tries: int = 0
     """Attempts that counted since the task was last wanted: the next one's retry index."""
+    rounds: int = 0
+    """How many of those its reviewer sent back."""
     lost: int = 0
     not_before_ms: int = 0
     cost_usd: float = 0.0

@@ -5,6 +5,8 @@ middle, and the prompt says so. Output of programs is set in, so that it is not 
 Knows briefings; must not know stores, workspaces or any agent.
 """
 
+from collections.abc import Mapping
+
 from msgspec import Struct
 
 from budwood.agents.base import Ability, Agent
@@ -21,7 +23,10 @@ NOTES = 5
 DEPENDENCIES = 50
 FILES = 50
 
-NAMES = ("task", "goal", "results", "notes", "revision", "check", "tools")
+OTHERS_BYTES = 128 * 1024
+"""Of what others changed, all of them together."""
+
+NAMES = ("task", "goal", "results", "others", "notes", "revision", "check", "tools")
 """What a template can name."""
 DEFAULT_TEMPLATE = """\
 {{task}}
@@ -38,6 +43,12 @@ DEFAULT_TEMPLATE = """\
 {{results}}
 
 {{/results}}
+{{#others}}
+# What others have changed, which is not in the working directory
+
+{{others}}
+
+{{/others}}
 {{#notes}}
 # Earlier attempts at this task, which failed
 
@@ -99,6 +110,8 @@ class Briefing(Struct, frozen=True, kw_only=True):
     """The task's own text."""
     goal: str = ""
     results: tuple[Result, ...] = ()
+    others: Mapping[str, str] = {}
+    """By task, what it changed that is to be read, as a patch."""
     notes: tuple[Note, ...] = ()
     """In order; the last is the newest."""
     revision: str = ""
@@ -115,6 +128,7 @@ def prompt_for(agent: Agent, briefing: Briefing, *, template: str | None = None)
         "task": cut(briefing.task.strip("\n"), TASK_BYTES),
         "goal": cut(briefing.goal.strip(), TEXT_BYTES),
         "results": _results(briefing.results),
+        "others": _others(briefing.others),
         "notes": _notes(briefing.notes),
         "revision": cut(briefing.revision.strip(), TEXT_BYTES),
         "check": _set_in(cut(briefing.check.strip(), TEXT_BYTES)),
@@ -149,6 +163,12 @@ def _results(results: tuple[Result, ...]) -> str:
         lines += [f"  - {file}" for file in result.files[:FILES]]
         lines += _more(len(result.files) - FILES, "  - and {} more files")
     return "\n".join([*lines, *_more(len(results) - DEPENDENCIES, "- and {} more tasks")])
+
+
+def _others(others: Mapping[str, str]) -> str:
+    share = OTHERS_BYTES // max(1, len(others))
+    parts = (f"{task}:\n\n{_set_in(cut(patch.rstrip(), share)) or '    nothing'}" for task, patch in others.items())
+    return "\n\n".join(parts)
 
 
 def _notes(notes: tuple[Note, ...]) -> str:

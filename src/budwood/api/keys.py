@@ -14,6 +14,8 @@ class EachTaskKeys(TypedDict, total=False):
     agent: str | Sequence[str]
     model: str
     check: str
+    reviewer: str
+    max_review_rounds: int
     score: str | Mapping[str, object]
     allow_unchanged: bool
     timeout: str | float

@@ -38,7 +38,7 @@ class Task:
     id: TaskId
     state: TaskPhase
     batch: int
-    """Which of the graph's batches it is in, from 1."""
+    """Which of the graph's batches it is in, from 1; 0 for what the merge queue has done, which is in none."""
     lane: TaskId | None
     attempts: int
     duration_s: float | None
@@ -147,7 +147,8 @@ def batch_views(rows: Rows) -> list[Batch]:
     """Describe every batch, by number."""
     grouped: dict[int, list[TaskRow]] = {}
     for task in rows.tasks:
-        grouped.setdefault(task.batch, []).append(task)
+        if task.batch:  # what the merge queue has done is in none
+            grouped.setdefault(task.batch, []).append(task)
     return [
         Batch(
             number=number,

@@ -15,21 +15,10 @@ from budwood.cli.streams import OUTPUT, keep_streams, leave_streams
 from budwood.errors import BudwoodError
 
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Start": ("init", "run", "plan", "demo"),
+    "Start": ("init", "run", "best-of", "plan", "demo"),
     "Look": (
-        "ls",
-        "status",
-        "watch",
-        "show",
-        "review",
-        "diff",
-        "lanes",
-        "tree",
-        "story",
-        "why",
-        "logs",
-        "cost",
-        "export",
+        *("ls", "status", "watch", "show", "review", "diff", "compare", "best", "lanes", "tree"),
+        *("story", "why", "logs", "cost", "export"),
     ),
     "Decide": ("answer", "approve", "reject", "revise", "merge", "pr", "retry"),
     "Stop and resume": ("pause", "resume", "cancel"),
@@ -84,7 +73,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in NAMES:
             return None
-        module = import_module(f"budwood.cli.commands.{cmd_name}")
+        module = import_module(f"budwood.cli.commands.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

@@ -47,7 +47,7 @@ _CELLS: Mapping[str, Callable[[_Row], Cell]] = {
     "run": lambda row: text(row.run),
     "task": lambda row: text(row.task.id),
     "lane": lambda row: text(row.task.lane),
-    "batch": lambda row: row.task.batch,
+    "batch": lambda row: row.task.batch or None,
     "state": lambda row: row.task.phase.value,
     "attempt": _tried(lambda row: row.number),
     "attempt_state": _tried(lambda row: row.phase.value),

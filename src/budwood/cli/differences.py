@@ -16,10 +16,15 @@ def write_difference(git: Git, older: str, newer: str, *, form: Form = "patch") 
     """Write how two commits differ; return whether they do."""
     colour = has_colour() and form != "names"
     patch = write_out(git, older, newer, form=form, colour=colour)
+    write_patch(patch, colour=colour)
+    return bool(patch)
+
+
+def write_patch(patch: bytes, *, colour: bool = False) -> None:
+    """Write a difference that is there."""
     if is_terminal():
         click.echo(visible(patch.decode(errors="backslashreplace"), colour=colour), nl=False)
     else:
         sys.stdout.flush()
         sys.stdout.buffer.write(patch)
         sys.stdout.buffer.flush()
-    return bool(patch)

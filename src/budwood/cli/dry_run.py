@@ -24,6 +24,7 @@ from budwood.project.expecting import Expectations, expectations
 from budwood.project.find import newest_of
 from budwood.project.planned import Planned
 from budwood.project.words import counted, money, some
+from budwood.strategies.beam_nodes import IDEA_PATH
 
 _SHOWN_BATCHES = 20
 _SHOWN_TASKS = 8
@@ -63,6 +64,9 @@ def _asked(planned: Planned) -> Iterator[str]:
     limits = planned.settings
     slots, window = counted(limits.slots, "slot"), f"window {limits.window}"
     yield f"tasks are asked of {planned.strategy_name} while it runs: {window}, at most {limits.max_tasks}, {slots}"
+    for task in planned.strategy.foreseen():
+        after = f"  after {', '.join(map(str, task.after))}" if task.after else ""
+        yield f"  {task.id}{after}  {one_line(task.description)}  {task.env.get(IDEA_PATH, '')}".rstrip()
 
 
 def _batches(planned: Planned) -> Iterator[str]:

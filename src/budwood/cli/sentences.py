@@ -175,7 +175,7 @@ _SENTENCES: dict[type[e.Event], Callable[..., str]] = {
     e.AttemptEnded: _ended,
     e.TasksSkipped: lambda event: f"skipped because of {event.because}: {some(event.tasks)}",
     e.TasksCancelled: _cancelled,
-    e.TasksRetried: lambda event: f"wanted again: {some(event.tasks)}",
+    e.TasksRetried: lambda event: f"wanted again: {some(event.tasks) or 'what was held back'}",
     e.TaskReviewed: _reviewed,
     e.TaskRevised: lambda event: f"{event.task}: attempt {event.attempt} is gone on with: {event.text}",
     e.MergeAsked: _merge_asked,

@@ -6,7 +6,8 @@ Knows the verdict and the store's rows. Must not decide: the exit code is the en
 import shlex
 from collections.abc import Iterator
 
-from budwood._core.model import ENDED_RUN, RunPhase, TaskId
+from budwood._core.choice import choice, competes
+from budwood._core.model import ENDED_RUN, Review, RunPhase, TaskId
 from budwood._core.state import RunState
 from budwood.cli.landing import landing_lines, merge_hint
 from budwood.cli.text import one_line
@@ -50,18 +51,35 @@ def verdict_lines(verdict: Verdict, state: RunState, store: Store, *, hint: str 
     if verdict.calls:
         number, word = counted(len(verdict.calls), "call"), "is" if len(verdict.calls) == 1 else "are"
         yield f"  {number} ended with this driver, and {word} made again on resume: {some(verdict.calls)}"
-    for task in verdict.failed[:_SHOWN_FAILURES]:
+    failed = [task for task in verdict.failed if not _is_lost_rival(state, task)]
+    for task in failed[:_SHOWN_FAILURES]:
         yield f"  failed  {one_line(str(task))}  {_why(task, state, store)}  {logs_command(verdict.name, task)}"
-    if len(verdict.failed) > _SHOWN_FAILURES:
-        yield f"  and {len(verdict.failed) - _SHOWN_FAILURES} more failed: budwood show {verdict.name}"
+    if len(failed) > _SHOWN_FAILURES:
+        yield f"  and {len(failed) - _SHOWN_FAILURES} more failed: budwood show {verdict.name}"
+    yield from _chosen(state)
     yield from _remarks(state)
     yield from landing_lines(state)
     if verdict.externals:
         yield f"outside the determinism promise: {_externals(verdict)}"
-    hints = [text for text in (_hint(verdict), _review_hint(verdict, state), hint) if text]
+    hints = [
+        text for text in (_hint(verdict), _search_hint(verdict, state), _review_hint(verdict, state), hint) if text
+    ]
     if hints:
         yield ""
         yield f"hint: {'; '.join(hints)}"
+
+
+def _is_lost_rival(state: RunState, task: TaskId) -> bool:
+    """Say whether a failure is part of a search: what is put together may not fit."""
+    found = state.task(task)
+    return competes(state, found) and found.error_type == "conflict"
+
+
+def _chosen(state: RunState) -> Iterator[str]:
+    """Say what a search has come to."""
+    found = choice(state)
+    if found is not None:
+        yield f"  best    {one_line(str(found.task.spec.id))}  {one_line(found.why)}"
 
 
 def headline(verdict: Verdict) -> str:
@@ -118,9 +136,23 @@ def _hint(verdict: Verdict) -> str:
         return f"budwood resume {name}"
     if verdict.phase is RunPhase.PAUSED:
         return f"budwood resume {name}" + (f" {more_flag(verdict.reason)}" if verdict.exit_code == Exit.BUDGET else "")
-    if verdict.failed or verdict.counts["cancelled"]:
+    if verdict.exit_code and (verdict.failed or verdict.counts["cancelled"]):
         return f"budwood retry {name} tries again what did not succeed"
     return ""
+
+
+def _search_hint(verdict: Verdict, state: RunState) -> str:
+    """Point to what a search made, once nothing more comes."""
+    if verdict.phase not in ENDED_RUN or not any(competes(state, task) for task in state.tasks):
+        return ""
+    name, found = shlex.quote(verdict.name), choice(state)
+    hints = [f"budwood compare {name} shows all"]
+    if found is None:
+        hints.append(f"budwood approve {name} TASK chooses")
+    elif found.task.review is not Review.MERGED and state.settings.workspace is not None:
+        kept = state.settings.workspace.kind == "copy"
+        hints.append(f"budwood best {name} -o PATH writes it out" if kept else f"budwood merge {name} merges the best")
+    return "; ".join(hints)
 
 
 def _review_hint(verdict: Verdict, state: RunState) -> str:

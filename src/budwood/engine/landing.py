@@ -7,6 +7,7 @@ killed driver's successor does the same. Knows the state; must not know git, and
 
 from collections.abc import Iterable
 
+from budwood._core.choice import competes
 from budwood._core.commands import Chore, JoinLines, LookAtConflict, PublishJoint, SolveConflict, Tip
 from budwood._core.events import Clash, ErrandAdded, Event, LaneConflicted, LaneHeld, LanesJoined, MergeStopped
 from budwood._core.ids import free_name, safe_name
@@ -245,5 +246,5 @@ def _tasks_of(state: RunState, lines: Lines) -> tuple[TaskId, ...]:
     return tuple(
         task.spec.id
         for task in tasks
-        if task.phase is TaskPhase.DONE and task.made is not None and task.made.left.files
+        if task.phase is TaskPhase.DONE and task.made is not None and (task.made.left.files or competes(state, task))
     )

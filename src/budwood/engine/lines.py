@@ -7,6 +7,7 @@ git.
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
+from budwood._core.choice import choice, competes
 from budwood._core.cycles import components
 from budwood._core.landing import members
 from budwood._core.model import Review, TaskPhase
@@ -15,7 +16,7 @@ from budwood._core.state import RunState, TaskState
 
 def groups_to_merge(state: RunState, *, partial: bool) -> list[tuple[str, ...]]:
     """List what can be merged now: lines that took from each other as one, what they stand on before them."""
-    lines = members(state)
+    lines = _wanted_lines(state)
     names = list(lines)
     needs = _needs(state, lines)
     groups = sorted(sorted(group) for group in components(needs))
@@ -38,6 +39,20 @@ def groups_to_merge(state: RunState, *, partial: bool) -> list[tuple[str, ...]]:
         if new:
             found.append(new)
     return found
+
+
+def _wanted_lines(state: RunState) -> dict[str, list[int]]:
+    """List the lines of history that may be merged: of those that compete only the one that was chosen.
+
+    What that grew from comes with it, as it is in its history.
+    """
+    found = choice(state)
+    chosen = None if found is None else found.task.number
+    return {
+        line: numbers
+        for line, numbers in members(state).items()
+        if chosen in numbers or not any(competes(state, state.tasks[number]) for number in numbers)
+    }
 
 
 def _needs(state: RunState, lines: dict[str, list[int]]) -> list[list[int]]:

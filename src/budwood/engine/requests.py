@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from budwood._core.choice import competes
 from budwood._core.events import (
     Event,
     External,
@@ -22,6 +23,7 @@ from budwood._core.events import (
     TasksCancelled,
     TasksRetried,
 )
+from budwood._core.landing import matters
 from budwood._core.model import ENDED_RUN, ENDED_TASK, Review, RunPhase, TaskId, TaskPhase
 from budwood._core.state import Made, RunState, TaskState
 from budwood.engine.creating import create, update
@@ -148,8 +150,9 @@ def _retry(state: RunState, wish: Wish) -> Done:
     tasks = wish.tasks
     events: list[Event] = [External(cause="retry", task=task.spec.id) for task in tasks] or [External(cause="retry")]
     if not tasks:
-        tasks = [task for task in state.tasks if task.phase in _WANTED_AGAIN and not task.removed]
-        if not tasks:
+        lost = (task for task in state.tasks if task.phase in _WANTED_AGAIN and not task.removed)
+        tasks = [task for task in lost if matters(state, task)]
+        if not tasks and not state.landing.held:
             raise Refusal(f"run {state.name} has no failed, cancelled or skipped task")
     for task in tasks:
         if task.phase not in _WANTED_AGAIN:
@@ -158,7 +161,7 @@ def _retry(state: RunState, wish: Wish) -> Done:
             )
     ids = tuple(state.tasks[number].spec.id for number in _with_relatives(state, tasks))
     events.append(TasksRetried(tasks=ids))
-    return events, f"tasks wanted again: {len(ids)}"
+    return events, f"tasks wanted again: {len(ids)}" if ids else "what was held back is merged again"
 
 
 def _with_relatives(state: RunState, tasks: list[TaskState]) -> list[int]:
@@ -183,7 +186,7 @@ def _decide(state: RunState, wish: Wish, decision: Decision) -> Done:
         made = _candidate(task, decision)
         if made is None:
             raise Refusal(f"task {task.spec.id} has no candidate to decide about: it is {task.phase.value}")
-        if not made.left.files:
+        if not made.left.files and not (task.spec.after and competes(state, task)):  # what was merged is a change, too
             raise Refusal(f"task {task.spec.id} changed nothing: there is nothing to decide about")
         if task.review is Review.MERGED and decision != "merged":
             raise Refusal(f"what task {task.spec.id} made is merged already")

@@ -224,6 +224,9 @@ def _refuse_unfit(state: RunState, tasks: Sequence[TaskSpec], *, lanes: Sequence
             raise UsageError(f"there is already a task {task.id}", hint="give every task an id of its own")
         if task.run is None and task.function is None and not task.prompt.strip():
             raise UsageError(f"task {task.id} has neither a command nor a function, nor a prompt for an agent")
+        for name in task.reads:
+            if str(name) not in state.by_id:
+                raise UsageError(f"task {task.id} reads what task {name} made, and there is no task {name} yet")
     known = {str(name): name for task in tasks for name in (*task.after, *task.prefer_after)}
     ours = {str(task.id) for task in tasks}
     stood_on = [TaskSpec(id=name) for text, name in known.items() if text in state.by_id and text not in ours]

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 from msgspec import Struct
 
-from budwood._core.landing import goal_is_met
+from budwood._core.choice import goal_is_met
 from budwood._core.model import ENDED_RUN, RunPhase, TaskId, TaskPhase
 from budwood._core.state import RunState
 
@@ -84,7 +84,7 @@ def _exit_code(state: RunState, *, interrupted: bool) -> Exit:
 def _how_it_finished(state: RunState) -> Exit:
     if state.landing.conflicts:
         return Exit.CONFLICT
-    if not goal_is_met(state):
+    if state.landing.held or not goal_is_met(state):
         return Exit.NOT_MET
     return Exit.GOAL_MET if state.landing.stopped is None else Exit.WAITS
 

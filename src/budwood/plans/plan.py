@@ -81,6 +81,8 @@ def complete(task: TaskSpec, defaults: Mapping[str, object], *, explicit: tuple[
             changed[name] = msgspec.convert(value, Scoring)
         elif name == "agent" and not own:
             changed[name] = msgspec.convert(value, tuple[str, ...])
+        elif name == "max_review_rounds":
+            changed[name] = value if own is None else own
         elif name not in explicit and not own:
             changed[name] = value
     return msgspec.structs.replace(task, **changed)
@@ -88,7 +90,7 @@ def complete(task: TaskSpec, defaults: Mapping[str, object], *, explicit: tuple[
 
 def _concerns(task: TaskSpec, name: str) -> bool:
     """Say whether a task can have what is set for all of them: only a prompt needs an agent, no function is checked."""
-    if name in ("agent", "model", "allow_unchanged"):
+    if name in ("agent", "model", "allow_unchanged", "reviewer", "max_review_rounds"):
         return task.run is None and task.function is None
     return name not in ("check", "score") or task.function is None
 

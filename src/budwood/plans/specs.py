@@ -75,6 +75,8 @@ def _says_more(entry: TaskEntry) -> bool:
         or entry.touches
         or entry.allow_unchanged
         or entry.score is not None
+        or entry.reviewer is not None
+        or entry.max_review_rounds is not None
     )
 
 
@@ -93,6 +95,8 @@ def _rarer(entry: TaskEntry, *, path: str) -> dict[str, object]:
         "agent": () if entry.agent is None else _agents(entry, path=path),
         "model": _some_text(entry, "model", path=path),
         "check": _some_text(entry, "check", path=path),
+        "reviewer": _some_text(entry, "reviewer", path=path),
+        "max_review_rounds": entry.max_review_rounds,
         "touches": _touches(entry, path=path),
         "allow_unchanged": entry.allow_unchanged or False,
         "score": None if entry.score is None else _score(entry, path=path),

@@ -6,7 +6,7 @@ Knows the project and the engine's bench; must not know plans.
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 
 import msgspec
 
@@ -24,6 +24,7 @@ from budwood.executors.local import RunPaths
 from budwood.project.place import Project, state_home
 from budwood.project.sandbox import make_sandbox
 from budwood.project.workspaces import Ground, find_ground, make_pool, pool_folder
+from budwood.review.changes import write_out
 from budwood.workspaces.ports import Ports
 
 SERVER = (sys.executable, "-m", "budwood", "mcp", "--wait", WAIT)
@@ -64,6 +65,7 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
             configs=configs,
             agent_of=agent_of,
             write_prompt=_prompts(ground, agent_of, configs),
+            others_of=partial(_others, ground),
             sandbox=make_sandbox(project, paths, ground, settings),
         ),
         agent_of=agent_of,
@@ -72,6 +74,12 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
         watches=ground.in_git,
     )
     return Bench(run, name, refs=refs, settings=settings, means=means)
+
+
+def _others(ground: Ground, order: Order) -> dict[str, str]:
+    """Write what each of those changed that an agent may read."""
+    git = ground.repository.git
+    return {str(each.task): write_out(git, each.base, each.candidate).decode(errors="replace") for each in order.reads}
 
 
 def _prompts(
@@ -90,6 +98,7 @@ def _prompts(
                 for each in order.dependencies
             ),
             notes=tuple(Note(attempt=note.attempt, ended=note.ended, output=note.check_said) for note in order.notes),
+            others=_others(ground, order),
             revision=order.wish,
             check=order.check or "",
         )

@@ -53,7 +53,9 @@ def _in_folder(folder: str, *, source: str) -> Iterator[Idea]:
 
 def refuse_changed_ideas(state: RunState) -> None:
     """Refuse to go on with a search whose ideas are not those any more that it was planned with."""
-    begun = _given(state.options)
+    if state.strategy != "beam":
+        return  # whatever another strategy calls its ideas
+    begun = hashes(state.options.get("ideas"))
     folders = dict.fromkeys(str(PurePosixPath(path).parent) for path in begun)
     now = {one.path: one.sha256 for folder in folders for one in _still_in(folder, source=state.source)}
     if now != begun:
@@ -77,10 +79,6 @@ def ideas_differ(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 def hashes(ideas: object) -> dict[str, str]:
     """Return the sha256 of ideas, by path, as a strategy was given them."""
     return {one.path: one.sha256 for one in msgspec.convert(ideas or (), tuple[Idea, ...])}
-
-
-def _given(options: Mapping[str, object]) -> dict[str, str]:
-    return hashes(options.get("ideas"))
 
 
 def _still_in(folder: str, *, source: str) -> list[Idea]:

@@ -32,6 +32,9 @@ from budwood.project.find import find_run
 from budwood.project.place import Project, find_project, this_machine, this_machine_now
 from budwood.project.searching import (
     named_agents,
+    refuse_another_search,
+    refuse_no_barrier,
+    refuse_nobody,
     search_defaults,
     search_options,
     strategy_name,
@@ -145,11 +148,8 @@ class Planned:
         is_plan = self.strategy_name == PLAN
 
         def opening(state: RunState) -> Iterator[Event]:
-            if state.number and (state.strategy, state.options) != (created.strategy, created.options):
-                raise UsageError(
-                    f"run {state.name} keeps its strategy, and {_differs(state, created)}",
-                    hint="budwood run FILE --again makes a new run with the new one",
-                )
+            if state.number:
+                refuse_another_search(state, created)
             # A driver that was killed right after its claim has left a run without events.
             if state.number == 0:
                 yield from begin(state)
@@ -218,23 +218,15 @@ def make_planned(
         from budwood.project.manning import man  # without agents a run starts sooner
 
         plan, settings = man(plan, settings, project, resolved, others=asked, refuse=manned)
+    if manned:
+        refuse_nobody(settings, resolved)
     settings = with_search_slots(settings, resolved)
     graph = build(plan.tasks, plan.lanes)
     refuse_impossible(plan, settings)
     leads = leader_of(plan, project, resolved, options) if strategy is None else strategy
+    refuse_no_barrier(leads, settings)
     settings = with_surroundings(settings, project, resolved, strategy=leads, tasks=plan.tasks)
     return Planned(project, resolved, plan, graph, settings, source, leads, options)
-
-
-def _differs(state: RunState, created: RunCreated) -> str:
-    """Say what of a strategy is another now."""
-    if state.strategy != created.strategy:
-        return f"that is {state.strategy}, not {created.strategy}"
-    for name in dict.fromkeys((*state.options, *created.options)):
-        before, now = (each.options.get(name, "not set") for each in (state, created))
-        if before != now:
-            return f"its {name} was {before!r:.200} and is {now!r:.200}"
-    return "its options are others"
 
 
 def _refuse_merging(settings: RunSettings, why: str) -> None:

@@ -12,6 +12,7 @@ from budwood._core.state import RunState
 from budwood.engine import Opening
 from budwood.engine.opening import go_on
 from budwood.errors import SettingsError
+from budwood.project.ideas import refuse_changed_ideas
 from budwood.project.place import Project
 
 
@@ -24,6 +25,7 @@ def go_on_with(project: Project, changes: Mapping[str, object], *, also: Sequenc
     def opening(state: RunState) -> Iterator[Event]:
         if not named:
             refuse_uncallable(project, state)
+        refuse_changed_ideas(state)
         yield from further(state)
         yield from also
 

@@ -8,17 +8,22 @@ from collections.abc import Mapping
 
 import msgspec
 
+from budwood._core.events import RunCreated
 from budwood._core.model import PLAN, RunSettings
 from budwood._core.scores import Scoring
-from budwood.errors import SettingsError
+from budwood._core.state import RunState
+from budwood.errors import SettingsError, UsageError
 from budwood.plans import AGENT_RETRIES, AGENT_TIMEOUT_S, task_defaults
+from budwood.project.ideas import hashes, ideas_differ, read_ideas
 from budwood.project.place import Project
 from budwood.settings import DEFAULT, Resolved
-from budwood.strategies import BUILT_IN
+from budwood.strategies import BUILT_IN, Strategy
 
 _SLOTS = {"beam": 1}
 """How many attempts of a search run at once where nobody says; others have the slots of agents."""
 _NEEDS_SCORE = ("beam", "mcts")
+_FREE = ("one_depth", "per_node")
+"""Options that may be others when a run goes on: they decide nothing."""
 _AGENTS = ("agents", "judge", "idea_agent", "synthesiser")
 """Options that name agents."""
 
@@ -41,7 +46,54 @@ def search_options(project: Project, resolved: Resolved, *, source: str) -> dict
         raise SettingsError(f"{name} keeps what scores best, and there is no score", hint='score = "…" in [run]')
     if isinstance(scoring, Scoring):
         given["scoring"] = msgspec.to_builtins(scoring)
+    if name == "beam" and "ideas" in given:
+        given["ideas"] = _ideas(given["ideas"], source=source)
     return given
+
+
+def _ideas(folder: object, *, source: str) -> list[dict[str, object]]:
+    if not isinstance(folder, str) or not folder:
+        raise SettingsError(
+            f"ideas is {folder!r}", hint='ideas = "…" in [run.options] names a folder: each file is one'
+        )
+    return read_ideas(folder, source=source)
+
+
+def refuse_another_search(state: RunState, created: RunCreated) -> None:
+    """Refuse to go on with a run under another strategy, or one that would decide otherwise."""
+    differs = _differs(state, created)
+    if differs:
+        raise UsageError(
+            f"run {state.name} keeps its strategy, and {differs}",
+            hint="budwood run FILE --again makes a new run with the new one",
+        )
+
+
+def _differs(state: RunState, created: RunCreated) -> str:
+    """Say what of a strategy is another now, and would decide otherwise."""
+    if state.strategy != created.strategy:
+        return f"that is {state.strategy}, not {created.strategy}"
+    for name in dict.fromkeys((*state.options, *created.options)):
+        before, now = (each.options.get(name) for each in (state, created))
+        if before == now or (name in _FREE and state.strategy in BUILT_IN and type(before) is type(now)):
+            continue
+        if name == "ideas" and state.strategy in BUILT_IN:
+            return ideas_differ(hashes(before), hashes(now))
+        was, is_now = ("not set" if each is None else f"{each!r:.200}" for each in (before, now))
+        return f"its {name} was {was} and is {is_now}"
+    return ""
+
+
+def refuse_no_barrier(strategy: Strategy, settings: RunSettings) -> None:
+    """Refuse settings under which a search that judges whole answers would be asked before one has ended."""
+    if not strategy.barrier:
+        return
+    if settings.window not in (None, 1):
+        raise SettingsError(f"window is {settings.window}, and this strategy judges when all of an answer has ended: 1")
+    if settings.order != "task":
+        raise SettingsError(
+            f"order is {settings.order}, and this strategy judges when all of an answer has ended: task"
+        )
 
 
 def named_agents(resolved: Resolved, options: Mapping[str, object]) -> tuple[str, ...]:
@@ -54,6 +106,16 @@ def named_agents(resolved: Resolved, options: Mapping[str, object]) -> tuple[str
         listed = [named] if isinstance(named, str) else named if isinstance(named, list | tuple) else []
         found += [name for name in listed if isinstance(name, str) and name]
     return tuple(dict.fromkeys(found))
+
+
+def refuse_nobody(settings: RunSettings, resolved: Resolved) -> None:
+    """Refuse a search that nobody would make an attempt for."""
+    name = strategy_name(resolved)
+    if name in BUILT_IN and not settings.agents:
+        raise SettingsError(
+            f"{name} asks agents, and none is named",
+            hint='agent = "claude" in [run], or --agent claude; budwood doctor shows which are here',
+        )
 
 
 def search_defaults(strategy: str, resolved: Resolved) -> dict[str, object]:

@@ -30,6 +30,7 @@ class Completing(Strategy):
         self._inner = inner
         self._complete = complete
         self.window = inner.window
+        self.barrier = inner.barrier
 
     @property
     def lanes(self) -> Sequence[LaneSpec]:

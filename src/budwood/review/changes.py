@@ -60,10 +60,13 @@ def changes(git: Git, older: str, newer: str) -> list[Change]:
     ]
 
 
-def write_out(git: Git, older: str, newer: str, *, form: Form = "patch", colour: bool = False) -> bytes:
-    """Write the difference as people read it, or as a list of names."""
+def write_out(
+    git: Git, older: str, newer: str, *, form: Form = "patch", colour: bool = False, only: str | None = None
+) -> bytes:
+    """Write the difference as people read it, or as a list of names; of one file `only`, as it is in the list."""
     colours = ("--color=always",) if colour else ()
-    return git.run(*_PLAIN, "--find-renames", *_FORMS[form], *colours, older, newer)
+    paths = () if only is None else ("--", f":(top,literal){only}")
+    return git.run(*_PLAIN, "--find-renames", *_FORMS[form], *colours, older, newer, *paths)
 
 
 def patch_id(git: Git, older: str, newer: str) -> str:

@@ -61,6 +61,8 @@ class Strategy(ABC):
 
     1 is a barrier between an answer and the next. A run keeps the window that it began with.
     """
+    barrier: bool = False
+    """Whether it must know all ends of an answer before the next: it can have no other window than 1, or order."""
     _made_with: Mapping[str, object] | None
     """The arguments that it was made with, by name; None if it cannot be made again from names and JSON."""
 
@@ -108,6 +110,10 @@ class Strategy(ABC):
         What was judged with that answer is on record by then. Changes nothing.
         """
         return ""
+
+    def foreseen(self) -> Sequence[TaskSpec]:
+        """Say which tasks it will ask for first, as far as that is known before anything has ended. Changes nothing."""
+        return ()
 
     @abstractmethod
     def tell(self, told: Told) -> None:

@@ -45,6 +45,7 @@ class BeamStrategy(Strategy):
     """Tries ideas at the best candidates, depth by depth."""
 
     window = 1
+    barrier = True
 
     def __init__(  # noqa: PLR0913 - the options of a run are its arguments
         self,
@@ -110,6 +111,10 @@ class BeamStrategy(Strategy):
             return ""
         return f"depth {self._newest[-1].depth} is judged, and one_depth lets a run go on when it is resumed"
 
+    def foreseen(self) -> Sequence[TaskSpec]:
+        root = Node(id=ROOT, number=0)
+        return (self._start(), *(tuple(self._muse((root,), ())) or self._evaluate((root,), ()).tasks))
+
     def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:
         step = self._next()
         for judgement in step.judgements:
@@ -147,7 +152,7 @@ class BeamStrategy(Strategy):
     def _next(self) -> _Step:
         """Say what comes next, from what is known now."""
         if self._root is None:
-            return _Step(tasks=(TaskSpec(id=ROOT, run="true", description="the start", score=self._scoring),))
+            return _Step(tasks=(self._start(),))
         self._refuse_early()
         if self._musing:
             return self._evaluate(self._frontier, self._of_musing())
@@ -161,6 +166,9 @@ class BeamStrategy(Strategy):
         if asking:
             return _Step(tasks=asking, judgements=judgements, frontier=frontier)
         return self._evaluate(frontier, judgements)
+
+    def _start(self) -> TaskSpec:
+        return TaskSpec(id=ROOT, run="true", description="the start", score=self._scoring)
 
     def _refuse_early(self) -> None:
         open_ones = [node.id for node in self._newest if node.told is None]

@@ -4,12 +4,15 @@ Knows git; must not know lanes or runs, and must not move a ref.
 """
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from budwood.errors import WorkspaceError
 from budwood.workspaces.git import Git
 
 _SHOWN = 10
+_GONE = f"0 blob {'0' * 40}"
 _WORDS = ("merge-tree", "--write-tree", "--stdin", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
 
 
@@ -37,22 +40,47 @@ def named(files: Sequence[str]) -> str:
     return ", ".join(files[:_SHOWN]) + more
 
 
-def merge_all(git: Git, start: str, others: Iterable[str], *, message: str) -> str:
-    """Merge commits into the first, one after the other; return the commit that holds all. Raise Conflict."""
+def merge_all(git: Git, start: str, others: Iterable[str], *, message: str, first_wins: bool = False) -> str:
+    """Merge commits into the first, one after the other; return the commit that holds all. Raise Conflict.
+
+    With `first_wins`, files that conflict stay as they were before.
+    """
     for other in others:
-        start = _merged(git, start, other, message=message)
+        start = _merged(git, start, other, message=message, first_wins=first_wins)
     return start
 
 
-def _merged(git: Git, ours: str, theirs: str, *, message: str) -> str:
+def _merged(git: Git, ours: str, theirs: str, *, message: str, first_wins: bool) -> str:
     if is_ancestor(git, theirs, ours):
         return ours
     if is_ancestor(git, ours, theirs):
         return theirs
     merge = merge_tree(git, ours, theirs)
-    if not merge.is_clean:
+    if not merge.is_clean and not first_wins:
         raise Conflict(ours, theirs, merge.files)
-    return git.commit(merge.tree, [ours, theirs], message)
+    tree = merge.tree if merge.is_clean else _with_files_of(git, merge, ours, theirs)
+    return git.commit(tree, [ours, theirs], message)
+
+
+def _with_files_of(git: Git, merge: Merge, ours: str, theirs: str) -> str:
+    """Write the merged tree with one side's files where they conflict; Conflict where git had to rename any for that.
+
+    It does where a file on one side is a directory on the other.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for side in (ours, theirs):
+        said = git.run("ls-tree", "-r", "-z", side, "--", *(f":(top,literal){file}" for file in merge.files))
+        entries = (line.split("\t", 1) for line in said.decode(errors="surrogateescape").split("\0")[:-1])
+        found[side] = {path: head for head, path in entries}
+    if any(file not in found[ours] and file not in found[theirs] for file in merge.files):
+        raise Conflict(ours, theirs, merge.files)
+    lines = [f"{found[ours].get(file, _GONE)}\t{file}" for file in merge.files]
+    with TemporaryDirectory(prefix="budwood-") as scratch:
+        aimed = git.aimed(index=Path(scratch) / "index")
+        aimed.run("read-tree", merge.tree)
+        written = "".join(f"{line}\0" for line in lines).encode(errors="surrogateescape")
+        aimed.run("update-index", "-z", "--index-info", stdin=written)
+        return aimed.ask("write-tree")
 
 
 def merge_tree(git: Git, ours: str, theirs: str) -> Merge:

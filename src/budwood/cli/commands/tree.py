@@ -75,7 +75,7 @@ def command(run: str, output: str | None, validate: bool, as_json: bool, where: 
 def _cells(node: TreeNode) -> list[object]:
     rank = None if node.judgement is None else node.judgement.rank
     return [
-        "  " * node.depth + str(node.id),
+        "· " * node.depth + str(node.id),
         node.phase.value,
         "" if node.value is None else f"{node.value:.6g}",
         "" if rank is None else f"{rank:+.4g}",

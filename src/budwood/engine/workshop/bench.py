@@ -25,7 +25,7 @@ from budwood.engine.workshop.judging import weigh
 from budwood.engine.workshop.leaving import describe
 from budwood.engine.workshop.noting import read_notes
 from budwood.engine.workshop.orders import Order
-from budwood.engine.workshop.outfit import TRANSCRIPT, Outfitter
+from budwood.engine.workshop.outfit import REVIEW, TRANSCRIPT, Outfitter
 from budwood.engine.workshop.queue import Queue, explain
 from budwood.engine.workshop.reading import read_agent
 from budwood.engine.workshop.scoring import SCORE, Scores, score_id, scored, with_score
@@ -77,7 +77,9 @@ class Bench:
     def prepare(self, order: Order) -> Work | Outcome:
         """Give an order its workspace; return the work to run there, or why there is none."""
         try:
-            base = merge_all(self._repository.git, order.starts[0], order.starts[1:], message=_message(order))
+            start, *others = order.starts
+            first_wins = order.on_conflict == "first"
+            base = merge_all(self._repository.git, start, others, message=_message(order), first_wins=first_wins)
             workspace = self._pool.hand_out(self._holder(order.id), base)
             ports = self._ports.take(self._holder(order.id), self._terms.ports) if self._terms.ports else ()
             if self._means.watches:
@@ -110,7 +112,9 @@ class Bench:
                 notes = read_notes(self._repository.git, kept.commit, self._means.outfitter.notes)
                 outcome = msgspec.structs.replace(outcome, result=notes)
             marked = marked_files(self._repository.git, left.candidate, order.unmarked)
-            return weigh(order, outcome, log, marked=marked)
+            review = self._means.attempts / order.id / REVIEW
+            said = review.read_bytes() if order.reviewer is not None and review.exists() else b""
+            return weigh(order, outcome, log, marked=marked, review=said)
         except (BudwoodError, OSError) as error:
             return fault(error, after=outcome)
 

@@ -13,8 +13,10 @@ from budwood.engine.workshop.orders import Order
 _SAID_BYTES = 2000
 
 
-def weigh(order: Order, outcome: Outcome, log: bytes | None, *, marked: Sequence[str] = ()) -> Outcome:
-    """Decide whether what an attempt left is accepted; the next one is told what a check said that refused it."""
+def weigh(
+    order: Order, outcome: Outcome, log: bytes | None, *, marked: Sequence[str] = (), review: bytes = b""
+) -> Outcome:
+    """Decide whether what an attempt left is accepted; the next one is told what a check or a reviewer said."""
     found = _step_faults(outcome)
     if found.phase is AttemptPhase.SUCCEEDED and not order.allow_unchanged and found.left and not found.left.files:
         found = _failed(found, "unchanged", "it changed nothing")
@@ -22,9 +24,10 @@ def weigh(order: Order, outcome: Outcome, log: bytes | None, *, marked: Sequence
         found = _failed(found, "marks", f"marks of a conflict are left in {', '.join(marked)}")
     if found.phase is AttemptPhase.SUCCEEDED:
         return msgspec.structs.replace(found, until_ms=None)
-    if found.error_type != "check" or not log:
+    said = {"check": log, "review": review}.get(found.error_type or "")
+    if not said:
         return found
-    return msgspec.structs.replace(found, check_said=log[-_SAID_BYTES:].decode(errors="replace").strip())
+    return msgspec.structs.replace(found, check_said=said[-_SAID_BYTES:].decode(errors="replace").strip())
 
 
 def _step_faults(outcome: Outcome) -> Outcome:
@@ -36,6 +39,8 @@ def _step_faults(outcome: Outcome) -> Outcome:
         return _failed(outcome, "setup", f"setup failed: {outcome.message}")
     if last == "check":
         return _failed(outcome, "check", f"check failed: {outcome.message}")
+    if last == "review":
+        return _failed(outcome, "review", f"its reviewer sent it back: {outcome.message}")
     return outcome
 
 

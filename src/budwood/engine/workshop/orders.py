@@ -4,6 +4,9 @@ A function of the state, so that an attempt that never began is ordered again wo
 know git, files or agents.
 """
 
+from collections.abc import Iterable
+from typing import Literal
+
 from msgspec import Struct
 
 from budwood._core.branches import lane_branch
@@ -43,7 +46,11 @@ class Order(Work, frozen=True, kw_only=True):
     wish: str = ""
     notes: tuple[Note, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
+    reads: tuple[Dependency, ...] = ()
+    """What its agent is shown of others; none of it is in its workspace."""
+    on_conflict: Literal["fail", "first"] = "fail"
     check: str | None = None
+    reviewer: str | None = None
     allow_unchanged: bool = False
     unmarked: tuple[str, ...] = ()
     """Files that may hold no mark of a conflict when it ends."""
@@ -80,17 +87,11 @@ def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
         text=spec.prompt,
         wish="" if go_on is None else go_on.wish,
         notes=task.notes,
-        dependencies=tuple(
-            Dependency(
-                task=other.spec.id,
-                description=other.spec.description,
-                base=other.made.left.base,
-                candidate=other.made.left.candidate,
-            )
-            for other in _stands_on(state, task)
-            if other.made is not None
-        ),
+        dependencies=_shown(_stands_on(state, task)),
+        reads=_shown((state.task(name) for name in spec.reads), base=terms.base),
+        on_conflict=spec.on_conflict,
         check=spec.check,
+        reviewer=spec.reviewer if spec.prompt and spec.run is None else None,
         allow_unchanged=spec.allow_unchanged or spec.run is not None,
         unmarked=() if spec.errand is None else spec.errand.files,
         score=spec.score,
@@ -98,6 +99,20 @@ def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
         seed=state.settings.seed,
         must_be_valid=state.strategy == PLAN,
         takes_notes=state.strategy != PLAN,
+    )
+
+
+def _shown(others: Iterable[TaskState], *, base: str = "") -> tuple[Dependency, ...]:
+    """Describe what tasks have come to, from a base, or each from where it began."""
+    return tuple(
+        Dependency(
+            task=other.spec.id,
+            description=other.spec.description,
+            base=base or other.made.left.base,
+            candidate=other.made.left.candidate,
+        )
+        for other in others
+        if other.made is not None
     )
 
 
@@ -126,7 +141,12 @@ def _starts(state: RunState, task: TaskState, terms: WorkspaceTerms) -> tuple[st
 
 
 def _stands_on(state: RunState, task: TaskState) -> list[TaskState]:
-    return [state.tasks[number] for number in sorted(state.hard[task.number])]
+    """Return what a task stands on, in task order; as the task names it where the first of them has its way."""
+    hard = state.hard[task.number]
+    if task.spec.on_conflict == "first":
+        named = [state.task(name) for name in task.spec.after]
+        return [other for other in named if other.number in hard]
+    return [state.tasks[number] for number in sorted(hard)]
 
 
 def branch_names(state: RunState) -> dict[str, str]:

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
+from budwood._core.ids import safe_name
 from budwood._core.model import WorkspaceTerms
 from budwood.agents.base import Ability, Agent, Assignment, Launch
 from budwood.agents.config import AgentConfig
@@ -24,6 +25,10 @@ from budwood.workspaces import Workspace
 from budwood.workspaces.removal import remove_tree
 
 TRANSCRIPT = "transcript"
+REVIEW = "review"
+"""What a reviewer printed."""
+OTHERS = "BUDWOOD_OTHERS"
+"""Names the directory that has what others made, as NAME.patch, of an agent that may read it."""
 NOTES = Path(".budwood/notes")
 """Where in a workspace an attempt says what is no part of what it made: git ignores it."""
 _SHORTEST_SECRET = 6
@@ -44,6 +49,7 @@ class Outfitter:
         configs: Mapping[str, AgentConfig],
         agent_of: Callable[[str], Agent],
         write_prompt: Callable[[Order], str],
+        others_of: Callable[[Order], Mapping[str, str]],
         sandbox: Sandbox | None = None,
     ) -> None:
         self._folder = folder
@@ -56,6 +62,8 @@ class Outfitter:
         """Who commits: a clone does not have the settings of the repository, and a machine may have none."""
         self._configs = configs
         self._write_prompt = write_prompt
+        self._others_of = others_of
+        """What an order's agent may read of others: patches, by task."""
         self._sandbox = sandbox
 
     @property
@@ -80,6 +88,7 @@ class Outfitter:
                 **({"BUDWOOD_NOTES": str(_make_notes(Path(cwd)))} if order.takes_notes else {}),
                 **{f"BUDWOOD_PORT_{number}": str(port) for number, port in enumerate(ports, start=1)},
                 **({} if launch is None else launch.env),
+                **({OTHERS: str(self._state_dir(order) / "others")} if launch is not None and order.reads else {}),
             },
             env_pass=env_pass,
             mask=_secrets(self._environ, env_pass),
@@ -144,6 +153,8 @@ class Outfitter:
             yield Step(name="agent", argv=launch.argv, stdin=stdin, transcript=TRANSCRIPT)
         if order.check is not None:
             yield Step(name="check", argv=(*SHELL, order.check))
+        if order.reviewer is not None:
+            yield Step(name="review", argv=(*SHELL, order.reviewer), transcript=REVIEW)
 
     def _launch(self, order: Order) -> Launch:
         agent, config = self._agent_of(order.agent), self._configs[order.agent]
@@ -164,6 +175,8 @@ class Outfitter:
                 session=session,
             )
         )
+        for name, patch in self._others_of(order).items():
+            _put(folder / "others" / f"{safe_name(name, fallback='task')}.patch", patch, below=folder)
         for path, text in launch.files.items():
             _put(path, text, below=folder)
         return launch

@@ -31,6 +31,21 @@ TASK = (
         example='"pytest -q"',
     ),
     Key(
+        name="reviewer",
+        kind=kinds.SOME_TEXT,
+        scope=Scope.TASK,
+        doc="A shell command that reviews what an agent made; if it fails, the agent goes on with what it printed.",
+        example='"./review.sh"',
+    ),
+    Key(
+        name="max_review_rounds",
+        kind=kinds.whole(0, high=100),
+        default_doc="2",
+        scope=Scope.TASK,
+        doc="How often `reviewer` may send a task back; then it has failed. No retry is used up by that.",
+        example="3",
+    ),
+    Key(
         name="score",
         kind=SCORING,
         scope=Scope.TASK,

@@ -1,0 +1,97 @@
+"""What a search has come to: which of its candidates is the one, and why.
+
+A person's word counts first, then the strategy's, then the scores. Knows the state; must not know strategies by what
+they do.
+"""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from budwood._core.model import PLAN, Review, TaskPhase
+from budwood._core.scores import best_of, gate
+from budwood._core.state import RunState, TaskState
+
+BEST_OF = "best-of"
+ROOT = "root"
+"""The task that measures what a search starts with."""
+
+
+class Choice(NamedTuple):
+    """The candidate that a search has come to."""
+
+    task: TaskState
+    by: Literal["person", "strategy", "score"]
+    why: str
+
+
+def competes(state: RunState, task: TaskState) -> bool:
+    """Say whether a task is one of several that want the same, of which one is wanted."""
+    if state.strategy == PLAN or task.spec.errand is not None or task.removed:
+        return False
+    return task.spec.score is not None or task.judgement is not None or state.strategy == BEST_OF
+
+
+def choice(state: RunState) -> Choice | None:
+    """Return what a search has come to so far; None if nothing, or if the run is no search."""
+    rivals = [
+        task
+        for task in state.tasks
+        if competes(state, task)
+        and task.phase is TaskPhase.DONE
+        and task.made is not None
+        and task.review is not Review.REJECTED
+        and str(task.spec.id) != ROOT
+    ]
+    approved = [task for task in rivals if task.review in (Review.APPROVED, Review.MERGED)]
+    chosen = [task for task in rivals if task.judgement is not None and task.judgement.decision == "chosen"]
+    if approved:
+        task = next((task for task in approved if task in chosen), None) or _best(state, approved) or approved[-1]
+        return Choice(task, "person", f"{'merged' if task.review is Review.MERGED else 'approved'}")
+    if chosen:
+        task = chosen[-1]
+        assert task.judgement is not None
+        return Choice(task, "strategy", task.judgement.why)
+    best = None if _is_left_to_a_person(state) else _best(state, rivals)
+    return None if best is None else Choice(best, "score", "it has the best score so far")
+
+
+def goal_is_met(state: RunState) -> bool:
+    """Say whether every task that is wanted for itself is done, and a search has come to something."""
+    alone = all(
+        task.phase is TaskPhase.DONE
+        for task in state.tasks
+        if not task.removed and task.spec.errand is None and not competes(state, task)
+    )
+    rivals = [task for task in state.tasks if competes(state, task)]
+    return alone and (not rivals or any(map(_may_be_wanted, rivals)))
+
+
+def _may_be_wanted(task: TaskState) -> bool:
+    if task.phase is not TaskPhase.DONE or str(task.spec.id) == ROOT:
+        return False
+    if task.judgement is not None:
+        return task.judgement.decision in ("chosen", "kept", "promoted")
+    return task.score is not None and task.score.valid
+
+
+def _is_left_to_a_person(state: RunState) -> bool:
+    """Say whether the strategy has ended without choosing: then nobody else does it."""
+    return any(task.judgement is not None for task in state.tasks) and not state.asking
+
+
+def _best(state: RunState, rivals: Iterable[TaskState]) -> TaskState | None:
+    """Return the one with the best score, of those that are not worse than what the search started with."""
+    scored = {task.number: task for task in rivals if task.spec.score is not None and task.score is not None}
+    if not scored:
+        return None
+    scoring = next(iter(scored.values())).spec.score
+    assert scoring is not None
+    root = None if ROOT not in state.by_id else state.task(ROOT).score
+    root = root if root is not None and root.valid and root.value is not None else None
+    scores = [
+        (number, task.score)
+        for number, task in scored.items()
+        if task.score is not None and not gate(scoring, task.score, root)
+    ]
+    number = best_of(scoring, scores, root)
+    return None if number is None else scored[number]

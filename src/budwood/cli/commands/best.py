@@ -1,0 +1,61 @@
+"""`budwood best`: what a search has come to, and its files."""
+
+import shlex
+from pathlib import Path
+
+import click
+import msgspec
+
+from budwood._core.choice import choice
+from budwood.cli.arguments import run_argument
+from budwood.cli.comparison import score_text
+from budwood.cli.looking import json_option, looking, note, store_option, write_json
+from budwood.cli.text import one_line
+from budwood.engine import Exit
+from budwood.project.comparing import compare_run
+from budwood.project.desk import sit_down
+from budwood.project.find import find_run
+from budwood.project.words import counted
+
+
+@click.command("best")
+@run_argument(required=True)
+@click.option("-o", "--output", type=click.Path(file_okay=False), metavar="PATH", help="Write its files there.")
+@json_option
+@store_option
+def command(run: str, output: str | None, as_json: bool, where: str | None) -> int:
+    """Show what is best in RUN, and why.
+
+    What you approved comes first, then what the strategy chose, then the best score so far. With -o all files of the
+    project as that candidate has them are written to a directory, which must be new or empty. Exit code 1 if nothing is
+    chosen.
+
+    \b
+    Example: budwood best best-of -o /tmp/best
+    """
+    with looking(where) as (_, store):
+        desk = sit_down(store, find_run(store, run))
+        found = choice(desk.state)
+        if found is None:
+            if as_json:
+                write_json({"run": desk.row.name, "best": None})
+            else:
+                name = shlex.quote(desk.row.name)
+                note(f"{name}: nothing is chosen\n\nhint: budwood compare {name}; budwood approve {name} TASK chooses")
+            return Exit.NOT_MET
+        (compared,) = compare_run(desk, [str(found.task.spec.id)])
+        if output is not None:
+            desk.pool().restore(compared.candidate, Path(output))
+        if as_json:
+            best = msgspec.to_builtins(compared)
+            write_json({"run": desk.row.name, "by": found.by, "why": found.why, "best": best, "written": output})
+            return 0
+        click.echo(str(compared.task))
+        by = {"person": "somebody", "strategy": desk.state.strategy, "score": "nobody yet"}[found.by]
+        note(f"chosen by {by}: {one_line(found.why)}")
+        score = score_text(compared)
+        changed = f"{counted(len(compared.files), 'file')} changed"
+        note(f"{f'score {score}, ' if score else ''}{changed}: budwood compare {desk.row.name} {compared.task} --diff")
+        if output is not None:
+            note(f"written to {output}")
+        return 0

@@ -1,0 +1,36 @@
+"""One candidate beside others, as the cells of a row: the same in a terminal and on a page.
+
+Knows what was compared; must not know how a table is drawn.
+"""
+
+from budwood.project.times import span
+from budwood.project.words import money
+from budwood.review.comparing import Compared
+
+HEADS = ("Task", "State", "Score", "Decision", "Agent", "Model", "Files", "Lines", "Time", "Cost", "Why")
+NUMBERS = ("Score", "Files", "Lines", "Time", "Cost")
+
+
+def cells(each: Compared) -> tuple[str, ...]:
+    """Write one candidate, a cell for each of HEADS."""
+    came = sum(change.lines_added or 0 for change in each.files)
+    went = sum(change.lines_removed or 0 for change in each.files)
+    return (
+        f"{each.task}{' *' if each.is_best else ''}",
+        each.state.value,
+        score_text(each),
+        each.decision,
+        each.agent,
+        each.model or "",
+        str(len(each.files)),
+        f"+{came} -{went}",
+        "" if each.duration_s is None else span(each.duration_s),
+        money(each.cost_usd) if each.cost_usd else "",
+        each.why or each.description,
+    )
+
+
+def score_text(each: Compared) -> str:
+    if each.score is None:
+        return ""
+    return f"{each.score.value:g}" if each.score.valid and each.score.value is not None else "not valid"

@@ -1,0 +1,186 @@
+"""The strategy `mcts`: a tree of candidates, grown where the scores promise most.
+
+Answer 0 is the root, which changes nothing and is scored. Every other answer is one attempt, which grows from a
+candidate, or from two that are merged. Which one is chosen by UCT with progressive widening; what was asked for and has
+not ended counts as a visit that came to nothing, so that attempts at one time go to different places. What attempts
+learnt is handed to later ones.
+
+What it knows of a task that was asked for it reads off that task, so that a run goes on as it was recorded. Knows
+scores, trees and lessons; must not know files, clocks or how tasks are done.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from random import Random
+
+import msgspec
+
+from budwood._core.model import TaskSpec
+from budwood._core.scores import Judgement, Score, Scoring, rank_of
+from budwood.strategies.base import Strategy, Told
+from budwood.strategies.lessons import Lessons, noted_lesson
+from budwood.strategies.mcts_prompts import CHAIN, Ancestor, lesson_of_end, prompt_of
+from budwood.strategies.mcts_tree import Node, Shape, Tree
+
+ROOT = "root"
+
+
+class MctsStrategy(Strategy):
+    """Grows candidates where scores promise most."""
+
+    window = 16
+
+    def __init__(  # noqa: PLR0913  # as many as there are options
+        self,
+        *,
+        scoring: Scoring | Mapping[str, object],
+        prompt: str,
+        attempts: int = 50,
+        exploration: float = 0.1,
+        greed: float = 0.9,
+        widening: float = 1.0,
+        max_children: int = 8,
+        max_depth: int = 32,
+        patience: int = 10,
+        restarts: int = 3,
+        synthesis: bool = True,
+        lessons: bool = True,
+        lessons_shown: int = 6,
+    ) -> None:
+        counts = {"attempts": attempts, "max_children": max_children, "max_depth": max_depth, "patience": patience}
+        _refuse_counts(counts, least=1)
+        _refuse_counts({"restarts": restarts, "lessons_shown": lessons_shown}, least=0)
+        _refuse_numbers({"exploration": exploration, "greed": greed, "widening": widening})
+        if greed > 1:
+            raise ValueError(f"greed is {greed:g}, and must be from 0 to 1")
+        if not prompt.strip():
+            raise ValueError("the prompt is empty: it says what attempts are to do")
+        self._scoring = msgspec.convert(scoring, Scoring)
+        self._prompt = prompt
+        self._attempts = attempts
+        self._shown = lessons_shown if lessons else 0
+        self._tree = Tree(
+            ROOT,
+            Shape(
+                exploration=exploration,
+                greed=greed,
+                widening=widening,
+                max_children=max_children,
+                max_depth=max_depth,
+                patience=patience,
+                restarts=restarts,
+                synthesis=synthesis,
+            ),
+        )
+        self._scores: dict[str, Score] = {}
+        """Of every candidate."""
+        self._lessons = Lessons()
+        self._asked = -1
+        """How many attempts were asked for; none yet, and not the root either."""
+        self._news: list[Judgement] = []
+        """What was decided since the last answer."""
+
+    @property
+    def tree(self) -> Tree:
+        """What has grown so far."""
+        return self._tree
+
+    def ask(self, number: int, random: Random) -> Sequence[TaskSpec]:
+        if self._asked < 0:
+            return [TaskSpec(id=ROOT, run="true", description="the start", score=self._scoring)]
+        if self.reason(number):
+            return []
+        parent, other = self._tree.select()
+        joined = (other.id,) if other is not None else ()
+        return [
+            TaskSpec(
+                id=f"m{self._asked + 1}",
+                prompt=self._prompt_at(parent, other),
+                description=f"grown from {' and '.join((parent.id, *joined))}",
+                after=(parent.id, *joined),
+                allow_unchanged=bool(joined),  # what is merged may be better as it is
+                score=self._scoring,
+            )
+        ]
+
+    def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:
+        self._news = []
+        for task in tasks:
+            self._asked += 1
+            if task.after:
+                parent, *others = (self._tree.nodes[str(name)] for name in task.after)
+                self._tree.grow(str(task.id), parent, others[0] if others else None)
+
+    def tell(self, told: Told) -> None:
+        name = str(told.task.id)
+        node = self._tree.nodes.get(name)
+        if node is None or node.ended:
+            return
+        rank = self._rank(told)
+        if rank is not None and told.score is not None:
+            self._scores[name] = told.score
+        self._news += (self._judge(each) for each in self._tree.settle(name, rank))
+        if self._shown and node.parent is not None:
+            before = self._scores.get(node.parent.id)
+            self._lessons.add(name, noted_lesson(told.result) or lesson_of_end(told, before, self._scoring))
+
+    def judged(self, number: int) -> Sequence[Judgement]:
+        return self._news
+
+    def reason(self, number: int) -> str:
+        if self._tree.root.ended and self._tree.root.rank is None:
+            return "root_failed"
+        if self._asked >= self._attempts:
+            return "attempts"
+        return "dead" if self._tree.is_dead else ""
+
+    def _rank(self, told: Told) -> float | None:
+        """Say how good a candidate is; None where nothing came of an attempt."""
+        if not told.done or told.score is None:
+            return None
+        start = told.score if str(told.task.id) == ROOT else self._scores.get(ROOT)
+        rank = rank_of(self._scoring, told.score, start)
+        return rank if rank is not None and math.isfinite(rank) else None
+
+    def _judge(self, node: Node) -> Judgement:
+        if not node.closed:
+            return Judgement(task=node.id, decision="promoted", rank=node.rank, why="its branch is open again")
+        why = "all that grew from it is closed or came to nothing"
+        if self._tree.is_barren(node):
+            why = f"{node.barren} attempts in a row brought its branch no gain"
+        elif not node.room:
+            why = "its branch is as deep as it may be"
+        return Judgement(task=node.id, decision="pruned", rank=node.rank, why=why)
+
+    def _prompt_at(self, parent: Node, other: Node | None) -> str:
+        above = [Ancestor(node.id, self._scores.get(node.id)) for node in islice(parent.path(), CHAIN)][::-1]
+        branch = self._branch(parent, other)
+        lessons = self._lessons.choose(branch, self._prompt, count=self._shown) if self._shown else ()
+        return prompt_of(
+            self._prompt,
+            scoring=self._scoring,
+            above=above,
+            depth=parent.depth,
+            joined=Ancestor(other.id, self._scores.get(other.id)) if other is not None else None,
+            lessons=[(lesson, self._scores.get(lesson.task)) for lesson in lessons],
+        )
+
+    def _branch(self, parent: Node, other: Node | None) -> Iterator[str]:
+        """Name what has to do with an attempt, the closest first: what grew there, then what it stands on."""
+        yield from (child.id for child in reversed(parent.children) if child.ended)
+        if other is not None:
+            yield other.id
+        yield from (node.id for node in islice(parent.path(), CHAIN))
+
+
+def _refuse_counts(given: Mapping[str, object], *, least: int) -> None:
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"{name} is {value!r}, and must be a whole number from {least} on")
+
+
+def _refuse_numbers(given: Mapping[str, object]) -> None:
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise ValueError(f"{name} is {value!r}, and must be a number from 0 on")
