@@ -29,6 +29,7 @@ from budwood.engine import Verdict
 from budwood.errors import UsageError
 
 if TYPE_CHECKING:
+    from budwood.api.candidates import Candidate
     from budwood.api.graph import Graph
 
 
@@ -138,6 +139,25 @@ class Run:
             assert last is not None
             assert last.end_event is not None
             return value_of(next(iter(store.read(self.id, last.end_event - 1))))
+
+    @property
+    def best(self) -> "Candidate | None":
+        """What a search has come to so far: what somebody approved, else what was chosen, else the best score."""
+        from budwood.api.candidates import best_of
+
+        return best_of(self._look)
+
+    def candidates(self) -> "list[Candidate]":
+        """List what attempts made, in task order: in a search what competes, else what changed anything."""
+        from budwood.api.candidates import candidates_of
+
+        return candidates_of(self._look)
+
+    def candidate(self, task: TaskId) -> "Candidate | None":
+        """Return what a task has come to; None if it has left nothing yet."""
+        from budwood.api.candidates import candidate_of
+
+        return candidate_of(self._look, task)
 
     @property
     def graph(self) -> "Graph":
