@@ -14,6 +14,8 @@ from budwood._core.state import RunState, TaskState
 
 ROOT = "root"
 """The task that measures what a search starts with."""
+PERSON, UNDECIDED = "person", "undecided"
+"""Why a search may end without a choice: a person is to make it, or the judge could not."""
 
 
 class Choice(NamedTuple):
@@ -80,9 +82,8 @@ def _may_be_wanted(task: TaskState) -> bool:
 
 
 def _is_left_to_a_person(state: RunState) -> bool:
-    """Say whether attempts at one thing were to be compared, and the strategy did not choose: then nobody else does."""
-    judged = any(task.judgement is not None for task in state.tasks)
-    return state.strategy == BEST_OF and judged and not state.asking
+    """Say whether the strategy has ended without choosing, and says so: then nobody else does it."""
+    return state.end_reason in (PERSON, UNDECIDED)
 
 
 def _best(state: RunState, rivals: Iterable[TaskState]) -> TaskState | None:

@@ -16,12 +16,14 @@ from typing import Literal, get_args
 
 import msgspec
 
+from budwood._core.choice import ROOT
 from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Scoring
 from budwood.errors import UsageError
 from budwood.strategies.base import Strategy, Told
-from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, ROOT, Node, choose, how_it_ended, judge
+from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, Node, choose, how_it_ended, judge
 from budwood.strategies.ideas import Idea, Trace, ask_for_ideas, fresh, given_ideas, ideas_in_notes
+from budwood.strategies.root import root_task
 
 IDEAS_SUFFIX = "-ideas"
 """What the task that asks an agent for ideas is called after its node."""
@@ -168,7 +170,7 @@ class BeamStrategy(Strategy):
         return self._evaluate(frontier, judgements)
 
     def _start(self) -> TaskSpec:
-        return TaskSpec(id=ROOT, run="true", description="the start", score=self._scoring)
+        return root_task(self._scoring)
 
     def _refuse_early(self) -> None:
         open_ones = [node.id for node in self._newest if node.told is None]
@@ -215,15 +217,8 @@ class BeamStrategy(Strategy):
         return _Step(tasks=tuple(tasks), judgements=judgements, frontier=frontier)
 
     def _task(self, node: Node, one: Idea, *, number: int, place: int) -> TaskSpec:
-        return TaskSpec(
-            id=f"d{node.depth + 1}-e{number:04d}",
-            description=one.title,
-            prompt=one.text,
-            after=(node.id,),
-            env={IDEA_PATH: one.path, IDEA_SHA256: one.sha256},
-            group=None if self._per_node is None else node_group(place),
-            score=self._scoring,
-        )
+        group = None if self._per_node is None else node_group(place)
+        return evaluation(node.id, one, scoring=self._scoring, number=number, depth=node.depth + 1, group=group)
 
     def _ideas_for(self, node: Node, tried: Iterable[str]) -> Sequence[Idea]:
         told = self._musing.get(node.id + IDEAS_SUFFIX)
@@ -292,6 +287,19 @@ def _refuse_sizes(**sizes: object) -> None:
     for name, value in sizes.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} is {value!r}, and must be a whole number from 1 on")
+
+
+def evaluation(node: str, one: Idea, *, scoring: Scoring, number: int, depth: int, group: str | None) -> TaskSpec:
+    """Make the task that tries an idea at a node."""
+    return TaskSpec(
+        id=f"d{depth}-e{number:04d}",
+        description=one.title,
+        prompt=one.text,
+        after=(node,),
+        env={IDEA_PATH: one.path, IDEA_SHA256: one.sha256},
+        group=group,
+        score=scoring,
+    )
 
 
 def node_group(place: int) -> str:

@@ -12,7 +12,6 @@ from budwood._core.scores import Judgement, Score, Scoring, best_of, gate, prima
 from budwood.strategies.base import Told
 from budwood.strategies.ideas import title_of
 
-ROOT = "root"
 IDEA_PATH, IDEA_SHA256 = "BUDWOOD_IDEA", "BUDWOOD_IDEA_SHA256"
 """The variables in which a task has the idea that it tries."""
 
