@@ -11,7 +11,7 @@ from tests.docs.pages import ROOT
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_example_ends_well(tmp_path: Path) -> None:
-    command = [sys.executable, ROOT / "examples/best_of/best_of.py", str(tmp_path / "played")]
+    command = [sys.executable, str(ROOT / "examples/best_of/best_of.py"), str(tmp_path / "played")]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     answers = ran.stdout.partition("Is that so?\n")[2]
