@@ -14,6 +14,8 @@ from budwood._core.state import RunState, TaskState
 
 ROOT = "root"
 """The task that measures what a search starts with."""
+PERSON, UNDECIDED = "person", "undecided"
+"""Why a search may end without a choice: a person is to make it, or the judge could not."""
 
 
 class Choice(NamedTuple):
@@ -56,7 +58,12 @@ def choice(state: RunState) -> Choice | None:
 
 
 def goal_is_met(state: RunState) -> bool:
-    """Say whether every task that is wanted for itself is done, and a search has come to something."""
+    """Say whether every task that is wanted for itself is done, and a search has come to something.
+
+    A search that was stopped by a failure, under strict, has not come to its end.
+    """
+    if state.stopped:
+        return False
     alone = all(
         task.phase is TaskPhase.DONE
         for task in state.tasks
@@ -75,8 +82,8 @@ def _may_be_wanted(task: TaskState) -> bool:
 
 
 def _is_left_to_a_person(state: RunState) -> bool:
-    """Say whether the strategy has ended without choosing: then nobody else does it."""
-    return any(task.judgement is not None for task in state.tasks) and not state.asking
+    """Say whether the strategy has ended without choosing, and says so: then nobody else does it."""
+    return state.end_reason in (PERSON, UNDECIDED)
 
 
 def _best(state: RunState, rivals: Iterable[TaskState]) -> TaskState | None:
