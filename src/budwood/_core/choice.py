@@ -69,14 +69,15 @@ def goal_is_met(state: RunState) -> bool:
 def _may_be_wanted(task: TaskState) -> bool:
     if task.phase is not TaskPhase.DONE or str(task.spec.id) == ROOT:
         return False
-    if task.judgement is not None:
+    if task.judgement is not None and task.judgement.decision != "pruned":
         return task.judgement.decision in ("chosen", "kept", "promoted")
     return task.score is not None and task.score.valid
 
 
 def _is_left_to_a_person(state: RunState) -> bool:
-    """Say whether the strategy has ended without choosing: then nobody else does it."""
-    return any(task.judgement is not None for task in state.tasks) and not state.asking
+    """Say whether the strategy has ended, kept what there is and chosen none: then nobody else does it."""
+    kept = (task.judgement is not None and task.judgement.decision == "kept" for task in state.tasks)
+    return not state.asking and any(kept)
 
 
 def _best(state: RunState, rivals: Iterable[TaskState]) -> TaskState | None:
