@@ -85,4 +85,4 @@ def test_a_root_without_a_score_ends_the_search(halves: Halves) -> None:
 def test_options_that_make_no_sense_are_refused_before_anything_starts(
     halves: Halves, options: dict[str, object], what: str
 ) -> None:
-    assert what in search(halves, "true", code=2, **options)
+    assert what in search(halves, "true", code=2, **options)  # type: ignore[arg-type]
