@@ -52,6 +52,8 @@ demo: $(VENV)/.ready ## Watch runs being killed and resumed, with nothing lost
 	@$(BIN)/budwood demo
 	@$(BIN)/python examples/overnight/overnight.py
 	@$(BIN)/python examples/morning/morning.py
+	@$(BIN)/python examples/beam/beam.py
+	@$(BIN)/python examples/best_of/best_of.py
 	@$(BIN)/python examples/mcts/mcts.py
 
 test: $(VENV)/.ready ## Run all tests (15 to 20 minutes on two cores)

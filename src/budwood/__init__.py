@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from budwood.api.beginning import open_run, resume, runs, start
     from budwood.api.calls import TaskFunction, call, command, prompt, task
     from budwood.api.candidates import Candidate
+    from budwood.api.drawing import Drawing
     from budwood.api.event import Event
     from budwood.api.events import Events
     from budwood.api.graph import Graph
@@ -39,6 +40,7 @@ __all__ = [
     "Batch",
     "BudwoodError",
     "Candidate",
+    "Drawing",
     "Event",
     "Events",
     "ExecutorError",
@@ -80,6 +82,7 @@ _PLACES = {
     "api.beginning": ("open_run", "resume", "runs", "start"),
     "api.calls": ("TaskFunction", "call", "command", "prompt", "task"),
     "api.candidates": ("Candidate",),
+    "api.drawing": ("Drawing",),
     "api.event": ("Event",),
     "api.events": ("Events",),
     "api.graph": ("Graph",),

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Literal
 
+from budwood._core.choice import PERSON, UNDECIDED
 from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Scoring
 from budwood.errors import UsageError
@@ -76,7 +77,7 @@ class BestOfStrategy(Strategy):
             return "chosen"
         if not self._field.candidates(self._first):
             return "no_candidate"
-        return "undecided" if self._choose == "judge" else "person"
+        return UNDECIDED if self._choose == "judge" else PERSON
 
     # --- what comes next ---
 

@@ -12,6 +12,7 @@ from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Score, Scoring, best_of, gate, primary_gain, rank_of
 from budwood.errors import UsageError
 from budwood.strategies.base import Told
+from budwood.strategies.root import root_task
 
 
 class Field:
@@ -28,9 +29,7 @@ class Field:
 
     def root(self) -> list[TaskSpec]:
         """Return the task that measures what the search starts with, where anything is measured."""
-        if self.scoring is None:
-            return []
-        return [TaskSpec(id=ROOT, run="true", description="what there is already", score=self.scoring, check="true")]
+        return [] if self.scoring is None else [root_task(self.scoring)]
 
     @property
     def root_score(self) -> Score | None:
