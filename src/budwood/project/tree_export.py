@@ -108,9 +108,7 @@ class _Tree:
     def _standing(self) -> Plain:
         decided = {self._depths[str(task.spec.id)] for task in self._tried if task.judgement is not None}
         evaluated = max(self._depths.values())
-        frontier = [
-            name for name in self._nodes if self._depths[name] == max(self._depths[node] for node in self._nodes)
-        ]
+        deepest = max(self._depths[name] for name in self._nodes)
         return {
             "current_depth": max(0, evaluated - 1),
             "frontier_node_ids": [node for name, node in self._nodes.items() if self._depths[name] == deepest],
