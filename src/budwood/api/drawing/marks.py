@@ -28,9 +28,9 @@ MARKS = {
     "kept": Mark("disc", "green", filled=False),
     "pruned": Mark("square", "grey", filled=False),
     "rejected": Mark("diamond", "red", filled=False),
+    "scored": Mark("disc", "blue"),
     "not valid": Mark("cross", "amber", filled=False),
     "done": Mark("disc", "green"),
-    "scored": Mark("disc", "blue"),
     "succeeded": Mark("disc", "green"),
     "failed": Mark("cross", "red", filled=False),
     "timed out": Mark("diamond", "amber"),
@@ -82,7 +82,7 @@ def draw_legend(used: Collection[str], x: float, y: float) -> str:
     parts = []
     for word in MARKS:
         if word in used:
-            parts.append(draw_mark(word, x + RADIUS, y) + words(x + 2 * RADIUS + 5, y, word, fill="faint"))
+            parts.append(draw_mark(word, x + RADIUS, y, radius=4.0) + words(x + 2 * RADIUS + 5, y, word, fill="faint"))
             x += legend_width([word])
     return "".join(parts)
 
