@@ -29,7 +29,7 @@ MARKS = {
     "pruned": Mark("square", "grey", filled=False),
     "rejected": Mark("diamond", "red", filled=False),
     "scored": Mark("disc", "blue"),
-    "not valid": Mark("cross", "amber", filled=False),
+    "not valid": Mark("barred", "amber", filled=False),
     "done": Mark("disc", "green"),
     "succeeded": Mark("disc", "green"),
     "failed": Mark("cross", "red", filled=False),
@@ -54,6 +54,10 @@ def draw_mark(word: str, x: float, y: float, *, radius: float = RADIUS) -> str:
     if mark.shape == "target":
         inner = element("circle", cx=x, cy=y, r=r * 0.4, fill=mark.colour)
         return element("circle", cx=x, cy=y, r=r, **look) + inner
+    if mark.shape == "barred":
+        bar = f"M{x - 0.7 * r:.1f} {y + 0.7 * r:.1f}L{x + 0.7 * r:.1f} {y - 0.7 * r:.1f}"
+        ring = element("circle", cx=x, cy=y, r=r - 0.5, **look)
+        return ring + element("path", d=bar, stroke=mark.colour, stroke_width=1.6)
     if mark.shape == "square":
         return element("rect", x=x - r + 1, y=y - r + 1, width=2 * r - 2, height=2 * r - 2, **look)
     if mark.shape == "cross":
