@@ -153,7 +153,7 @@ def test_a_dry_run_shows_what_depth_one_would_try_in_order(grove: Grove) -> None
     grove.ideas(d="worth 1", a="# Widen\nworth 2")
     grove.beam()
     said = grove.call("run", "plan.toml", "--dry-run").out.splitlines()
-    assert "  root  the start" in said
+    assert "  root  what there is already" in said
     assert "  d1-e0001  after root  Widen  ideas/a.md" in said
     assert "  d1-e0002  after root  worth 1  ideas/d.md" in said
 
