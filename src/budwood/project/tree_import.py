@@ -11,6 +11,7 @@ from hashlib import sha256
 
 import msgspec
 
+from budwood._core.choice import ROOT
 from budwood._core.events import (
     AskingEnded,
     CandidatesJudged,
@@ -41,7 +42,7 @@ from budwood.stores import Store
 from budwood.stores.parts import FORMAT, End, EventPart, Header, Part, encoded
 from budwood.stores.transfer import import_run
 from budwood.strategies.beam import IDEAS_SUFFIX, evaluation, node_group
-from budwood.strategies.beam_nodes import IDEA_PATH, ROOT
+from budwood.strategies.beam_nodes import IDEA_PATH
 from budwood.strategies.ideas import FOLDER, idea
 from budwood.workspaces import Repository
 
@@ -141,7 +142,7 @@ class _Growth:
         at_ms = self._manifest.created_at_ms
         for event in self._planned.opening(run=run, name=name)(RunState()):
             self.record.add(event, at_ms)
-        self.record.take(self.record.strategist.next_events(self.record.state))
+        self.record.take(self.record.ask())
         root = self._manifest.root
         found = score_of(self._scoring, root.score, root.results, name="the root", complete=True)
         base = self.kept[f"{self._refs}/base"]
@@ -215,11 +216,7 @@ class _Growth:
         if not wanted and not (depth > 1 and self._manifest.is_decided(depth - 1)):
             return False
         while True:
-            events = [
-                event
-                for event in self.record.strategist.next_events(self.record.state)
-                if not isinstance(event, WindowFull)
-            ]
+            events = [event for event in self.record.ask() if not isinstance(event, WindowFull)]
             tasks = [task for event in events if isinstance(event, TasksAdded) for task in event.tasks]
             muses = bool(tasks) and IDEA_PATH not in tasks[0].env
             self._refuse_ends(events, depth, wanted)

@@ -13,7 +13,7 @@ from budwood.api.drawing.drawing import MOST, Drawing
 from budwood.api.drawing.frame import HEAD_PX, MARGIN_PX, framed, left_out
 from budwood.api.drawing.layout import ticks
 from budwood.api.drawing.marks import draw_mark
-from budwood.api.drawing.svg import element, path, title, width_of, words
+from budwood.api.drawing.svg import HALO, element, path, title, width_of, words
 from budwood.api.drawing.tree import told_of
 from budwood.project.tree import Tree, TreeNode
 from budwood.project.words import counted
@@ -56,8 +56,8 @@ def draw_scores(tree: Tree, best: TaskId | None) -> Drawing:
     line = _best_so_far(scored, tree)
     shown = _shown(scored, {number for number, _ in line} | {node.number for node in scored if node.id == best})
     plot = _plot(shown, line, root)
-    parts = [*_scales(plot, tree), *_root_line(plot, root), _line(plot, line)]
-    parts += (_dot(plot, node, tree, best) for node in shown)
+    parts = [*_scales(plot, tree), _line(plot, line), *(_dot(plot, node, tree, best) for node in shown)]
+    parts += _root_line(plot, root)
     return framed(
         said + _told(line, root, tree),
         parts,
@@ -129,7 +129,12 @@ def _scales(plot: _Plot, tree: Tree) -> Iterator[str]:
         yield words(plot.x(number), bottom + 12, str(number), fill="faint", text_anchor="middle")
     yield element("path", d=path([(plot.left, bottom), (plot.left + WIDTH_PX, bottom)]), stroke="line")
     better = "higher" if tree.direction == "max" else "lower"
-    yield words(plot.left, bottom + 28, f"{tree.primary} ({better} is better) over task number", fill="faint")
+    yield words(
+        plot.left,
+        bottom + 28,
+        f"{tree.primary} ({better} is better) over task number; line: the best so far",
+        fill="faint",
+    )
 
 
 def _root_line(plot: _Plot, root: TreeNode | None) -> Iterator[str]:
@@ -139,7 +144,7 @@ def _root_line(plot: _Plot, root: TreeNode | None) -> Iterator[str]:
     y = plot.y(value)
     data = path([(plot.left, y), (plot.left + WIDTH_PX, y)])
     yield element("path", title(f"root {value:g}"), d=data, stroke="faint", stroke_dasharray="5 4", fill="none")
-    yield words(plot.left + WIDTH_PX, y - 8, f"root {_number(value)}", fill="faint", text_anchor="end")
+    yield words(plot.left + WIDTH_PX, y - 8, f"root {_number(value)}", fill="faint", text_anchor="end", **HALO)
 
 
 def _line(plot: _Plot, line: Sequence[tuple[int, float]]) -> str:
