@@ -1,4 +1,4 @@
-"""A repository whose two halves can each be made better, and agents that know one of them."""
+"""Repositories that searches are let loose on: one whose two halves can each be made better, and one for ideas."""
 
 import json
 import subprocess
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.world import Budwood
+from tests.search.grove import Grove
 
 SCORE = "cat left.txt right.txt | awk '{ total += $1 } END { print total }'"
 """Each half has a number in its second line."""
@@ -56,6 +57,15 @@ class Halves(Budwood):
 @pytest.fixture
 def halves(tmp_path: Path) -> Iterator[Halves]:
     made = Halves(tmp_path / "a project ü")
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
+def grove(tmp_path: Path) -> Iterator[Grove]:
+    made = Grove(tmp_path / "project")
     try:
         yield made
     finally:

@@ -57,6 +57,7 @@ def test_only_the_chosen_line_is_merged(halves: Halves) -> None:
     halves.call("merge", "best-of", "--into", "main")
     assert (halves.root / "left.txt").read_text() == "left\n5\nend\n"
     assert (halves.root / "right.txt").read_text() == "right\n1\nend\n"
+    assert halves.git("branch", "--format=%(refname:short)").split() == ["budwood/best-of", "main"]
 
 
 def test_who_approves_chooses(halves: Halves) -> None:

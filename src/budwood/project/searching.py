@@ -45,7 +45,8 @@ def search_options(project: Project, resolved: Resolved, *, source: str) -> dict
     if scoring is None and name in _NEEDS_SCORE:
         raise SettingsError(f"{name} keeps what scores best, and there is no score", hint='score = "…" in [run]')
     if isinstance(scoring, Scoring):
-        given["scoring"] = msgspec.to_builtins(scoring)
+        # As it comes back from the store: a run that goes on compares what it began with.
+        given["scoring"] = msgspec.json.decode(msgspec.json.encode(scoring))
     if name == "beam" and "ideas" in given:
         given["ideas"] = _ideas(given["ideas"], source=source)
     return given

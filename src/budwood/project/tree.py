@@ -6,15 +6,18 @@ Made from a run's state and the rows of its attempts, so it can be had at any ti
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from budwood._core.choice import choice
 from budwood._core.model import ENDED_TASK, PLAN, RunPhase, TaskId, TaskPhase
 from budwood._core.replay import fold
 from budwood._core.rows import AttemptRow, RunRow
-from budwood._core.scores import Direction, Judgement, Score, Scoring, best_of
+from budwood._core.scores import Direction, Judgement, Score
 from budwood._core.state import RunState, TaskState
 from budwood.errors import UsageError
 from budwood.stores import Store
 from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256
+from budwood.strategies.mcts_report import MCTS, mcts_nodes
 
 
 class TreeNode(Struct, frozen=True, kw_only=True):
@@ -44,6 +47,10 @@ class TreeNode(Struct, frozen=True, kw_only=True):
     cost_usd: float
     error: str
     """Why its newest attempt did not succeed."""
+    visits: int | None = None
+    """How many attempts of its branch have ended, where the search counts them."""
+    worth: float | None = None
+    """What the search thinks that its branch is worth, from 0 to 1."""
 
     @property
     def value(self) -> float | None:
@@ -57,8 +64,9 @@ class TreeNode(Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
-        """Return the reason of that, or of its failure."""
-        return (self.judgement.why if self.judgement is not None else "") or self.error
+        """Return the reason of that, or of its failure, or why its score is not valid."""
+        judged = "" if self.judgement is None else self.judgement.why
+        return judged or self.error or ("" if self.score is None else self.score.why)
 
 
 class Depth(Struct, frozen=True, kw_only=True):
@@ -126,9 +134,17 @@ def grow(state: RunState, attempts: Iterable[AttemptRow]) -> Tree:
     rows: dict[int, list[AttemptRow]] = {}
     for attempt in attempts:
         rows.setdefault(attempt.task, []).append(attempt)
-    tasks = [task for task in state.tasks if not task.removed and task.spec.errand is None]
-    nodes = [_node(task, rows.get(task.number, [])) for task in tasks]
+    thoughts = mcts_nodes(state) if state.strategy == MCTS else {}
+    nodes: list[TreeNode] = []
+    for task in state.tasks:
+        if task.removed or task.spec.errand is not None:
+            continue
+        node, thought = _node(task, rows.get(task.number, [])), thoughts.get(str(task.spec.id))
+        if thought is not None:
+            node = replace(node, visits=thought.visits, worth=round(thought.value, 6))
+        nodes.append(node)
     scoring = next((task.spec.score for task in state.tasks if task.spec.score is not None), None)
+    best = choice(state)
     return Tree(
         run=state.name,
         strategy=state.strategy,
@@ -136,7 +152,7 @@ def grow(state: RunState, attempts: Iterable[AttemptRow]) -> Tree:
         reason=state.end_reason,
         primary="score" if scoring is None else scoring.primary,
         direction="max" if scoring is None else scoring.direction,
-        best=None if scoring is None else _best(nodes, scoring),
+        best=None if best is None else best.task.spec.id,
         nodes=tuple(nodes),
     )
 
@@ -167,13 +183,6 @@ def _node(task: TaskState, attempts: Sequence[AttemptRow]) -> TreeNode:
     )
 
 
-def _best(nodes: Sequence[TreeNode], scoring: Scoring) -> TaskId | None:
-    root = next((node.score for node in nodes if node.parent is None and node.scored), None)
-    scores = [(place, node.score) for place, node in enumerate(nodes) if node.score is not None]
-    found = best_of(scoring, scores, root)
-    return None if found is None else nodes[found].id
-
-
 def _depth(depth: int, nodes: Sequence[TreeNode], tree: Tree) -> Depth:
     valid = [node.score.value for node in nodes if node.score is not None and node.score.valid]
     values = [value for value in valid if value is not None]
@@ -185,7 +194,7 @@ def _depth(depth: int, nodes: Sequence[TreeNode], tree: Tree) -> Depth:
         tasks=len(nodes),
         ended=sum(node.phase in ENDED_TASK for node in nodes),
         failed=sum(node.phase is TaskPhase.FAILED for node in nodes),
-        promoted=decisions.count("promoted"),
+        promoted=decisions.count("promoted") + decisions.count("chosen"),
         rejected=decisions.count("rejected"),
         pruned=decisions.count("pruned"),
         attempts=sum(node.attempts for node in nodes),

@@ -1,6 +1,7 @@
 """`budwood store`: verify it, and carry runs out of it and into it."""
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO
 
@@ -66,13 +67,17 @@ def verify(named: str | None, as_json: bool, where: str | None) -> int:
 @command.command("export")
 @run_argument(required=True)
 @click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--manifest", is_flag=True, help="Write a beam as the tree runner's manifest, ideas and rows beside it.")
 @store_option
-def export(run: str, file: Path | None, where: str | None) -> None:
+def export(run: str, file: Path | None, manifest: bool, where: str | None) -> None:
     """Write a run, with its logs, to FILE as JSON lines, or to standard output. It may be driven meanwhile.
 
     \b
     Example: budwood store export night night.jsonl
     """
+    if manifest:
+        _write_manifest(run, file, where)
+        return
     if file is None and is_terminal():
         raise UsageError("an exported run is nothing for a terminal", hint=f"budwood store export {run} {run}.jsonl")
     with looking(where) as (_, store):
@@ -83,6 +88,61 @@ def export(run: str, file: Path | None, where: str | None) -> None:
         with whole_file(file) as out:
             export_run(store, row.id, out)
     note(f"run {row.name} written to {file}: {counted(row.last_event, 'event')}")
+
+
+def _write_manifest(run: str, file: Path | None, where: str | None) -> None:
+    if file is None:
+        raise UsageError(
+            "a manifest has files beside it, and needs a folder", hint=f"budwood store export {run} DIR/manifest.json"
+        )
+    from budwood.project.tree_export import write_manifest
+
+    with looking(where) as (_, store):
+        row = find_run(store, run)
+        written = write_manifest(store, row)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # The manifest comes last: one that is there has all of its files.
+    for name, content in {**written.files, file.name: written.manifest}.items():
+        path = file.parent / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as out:
+            out.write(content)
+    note(f"run {row.name} written to {file}, with {counted(len(written.files), 'file')} beside it")
+
+
+@command.command("import-manifest")
+@click.argument("manifest", type=click.Path(path_type=Path))
+@click.option("--plan", "plan", metavar="FILE", required=True, help="The plan that says how it goes on: a beam.")
+@click.option("--missing-ok", is_flag=True, help="Do again what has lost its artefacts, if nothing rests on it.")
+@json_option
+@store_option
+def import_manifest(manifest: Path, plan: str, missing_ok: bool, as_json: bool, where: str | None) -> None:
+    """Take a run of the tree runner (manifest version 3) from its folder: what has ended there is not done again.
+
+    It goes on with budwood resume, as the plan says: its score must decide what the manifest has decided. What was
+    queued or ran is done anew.
+
+    \b
+    Example: budwood store import-manifest runs/night/manifest.json --plan beam.toml
+    """
+    from budwood.formats.tree_manifest import read_manifest
+    from budwood.project.planned import read_planned
+    from budwood.project.tree_import import import_manifest as take_in
+
+    found = read_manifest(manifest)
+    planned = read_planned(plan, {"store": where, "base": found.root.commit}).equipped()
+    with planned.project.open_store(planned.resolved, create=True) as store:
+        arrived = take_in(store, found, planned, missing_ok=missing_ok)
+    for each in arrived.notes:
+        note(each)
+    if as_json:
+        write_json(asdict(arrived))
+    elif not arrived.created:
+        note(f"run {arrived.name} was here already; nothing is changed")
+    else:
+        told = f"{arrived.done} done, {arrived.failed} failed, {len(arrived.requeued)} to be done"
+        note(f"run {arrived.name} imported: {told}")
+        note(f"the tree runner knows nothing of this: drive it here only, budwood resume {arrived.name}")
 
 
 @command.command("import")

@@ -14,13 +14,7 @@ _NAMED = 20
 def describe(repository: Repository, kept: Kept, *, ref: str, outside: Sequence[str]) -> Left:
     """Describe what was kept."""
     git = repository.git
-    files = added = removed = 0
-    for entry in git.run("diff-tree", "-r", "-z", "--numstat", "--no-renames", kept.base, kept.candidate).split(b"\0"):
-        counts = entry.split(b"\t", 2)
-        if len(counts) == 3:
-            files += 1
-            added += int(counts[0]) if counts[0].isdigit() else 0  # of what is no text git says "-"
-            removed += int(counts[1]) if counts[1].isdigit() else 0
+    files, added, removed = changed(repository, kept.base, kept.candidate)
     return Left(
         base=kept.base,
         tree=kept.candidate,
@@ -33,3 +27,15 @@ def describe(repository: Repository, kept: Kept, *, ref: str, outside: Sequence[
         not_kept=(*(each.path for each in kept.left_out), *kept.special)[:_NAMED],
         outside=tuple(outside[:_NAMED]),
     )
+
+
+def changed(repository: Repository, base: str, tree: str) -> tuple[int, int, int]:
+    """Count what differs between two trees: files, lines that were added, lines that were removed."""
+    files = added = removed = 0
+    for entry in repository.git.run("diff-tree", "-r", "-z", "--numstat", "--no-renames", base, tree).split(b"\0"):
+        counts = entry.split(b"\t", 2)
+        if len(counts) == 3:
+            files += 1
+            added += int(counts[0]) if counts[0].isdigit() else 0  # of what is no text git says "-"
+            removed += int(counts[1]) if counts[1].isdigit() else 0
+    return files, added, removed
