@@ -119,12 +119,12 @@ class TreeRun:
         """Commit what the idea makes of a commit, without touching anything that the user has."""
         if self.grove is None:
             return "1" * 40
-        env = {**self.grove.env, "GIT_INDEX_FILE": str(self.folder / "index")}
+        root, env = self.grove.root, {**self.grove.env, "GIT_INDEX_FILE": str(self.folder / "index")}
 
         def git(*words: str, stdin: str = "") -> str:
             done = subprocess.run(
                 ["git", *words],
-                cwd=self.grove and self.grove.root,
+                cwd=root,
                 env=env,
                 input=stdin.encode(),
                 capture_output=True,

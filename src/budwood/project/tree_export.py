@@ -13,6 +13,7 @@ from hashlib import sha256
 
 import msgspec
 
+from budwood._core.choice import ROOT
 from budwood._core.events import AttemptEnded
 from budwood._core.model import OPEN_ATTEMPT, TaskPhase
 from budwood._core.replay import fold
@@ -26,7 +27,7 @@ from budwood.project.bench import run_refs
 from budwood.project.times import iso
 from budwood.stores import Store
 from budwood.strategies.beam import IDEAS_SUFFIX
-from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, ROOT
+from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256
 from budwood.strategies.ideas import ideas_in_notes
 
 Plain = dict[str, object]

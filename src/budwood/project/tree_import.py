@@ -11,6 +11,7 @@ from hashlib import sha256
 
 import msgspec
 
+from budwood._core.choice import ROOT
 from budwood._core.events import (
     AskingEnded,
     CandidatesJudged,
@@ -41,7 +42,7 @@ from budwood.stores import Store
 from budwood.stores.parts import FORMAT, End, EventPart, Header, Part, encoded
 from budwood.stores.transfer import import_run
 from budwood.strategies.beam import IDEAS_SUFFIX, evaluation, node_group
-from budwood.strategies.beam_nodes import IDEA_PATH, ROOT
+from budwood.strategies.beam_nodes import IDEA_PATH
 from budwood.strategies.ideas import FOLDER, idea
 from budwood.workspaces import Repository
 
