@@ -119,12 +119,13 @@ class TreeRun:
         """Commit what the idea makes of a commit, without touching anything that the user has."""
         if self.grove is None:
             return "1" * 40
+        root = self.grove.root
         env = {**self.grove.env, "GIT_INDEX_FILE": str(self.folder / "index")}
 
         def git(*words: str, stdin: str = "") -> str:
             done = subprocess.run(
                 ["git", *words],
-                cwd=self.grove and self.grove.root,
+                cwd=root,
                 env=env,
                 input=stdin.encode(),
                 capture_output=True,
