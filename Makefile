@@ -52,10 +52,13 @@ demo: $(VENV)/.ready ## Watch runs being killed and resumed, with nothing lost
 	@$(BIN)/budwood demo
 	@$(BIN)/python examples/overnight/overnight.py
 	@$(BIN)/python examples/morning/morning.py
+	@$(BIN)/python examples/beam/beam.py
+	@$(BIN)/python examples/best_of/best_of.py
+	@$(BIN)/python examples/mcts/mcts.py
 
 test: $(VENV)/.ready ## Run all tests (15 to 20 minutes on two cores)
 	cargo test --release --locked --workspace --exclude budwood-cards
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 quick: $(VENV)/.ready ## Run the quick tests (under a minute, downloads nothing)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not crash and not postgres and not torture and not wheel"

@@ -18,7 +18,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from budwood._core.model import RunSettings, WorkspaceTerms
 from budwood.agents.homes import Places
@@ -31,7 +33,8 @@ from budwood.project.workspaces import find_ground
 from budwood.workspaces import Workspace
 
 Timings = dict[str, list[tuple[float, float]]]
-NETWORKS: dict[str, str | tuple[str, ...]] = {"all": "all", "none": "none", "hosts": ("example.org",)}
+Network = Literal["all", "none"] | tuple[str, ...]
+NETWORKS: dict[str, Network] = {"all": "all", "none": "none", "hosts": ("example.org",)}
 
 
 def git(where: Path, *words: str) -> None:
@@ -52,11 +55,11 @@ def timed(found: Timings, name: str, count: int, action: Callable[[], object]) -
     found.setdefault(name, []).append(((time.perf_counter() - clock) / count, (processor() - before) / count))
 
 
-def step_words(root: Path, network: str | tuple[str, ...]) -> tuple[str, ...]:
+def step_words(root: Path, network: Network) -> tuple[str, ...]:
     """Write the command of a step in a sandbox, as a run in this directory has it."""
     project = find_project(root)
     terms = WorkspaceTerms(kind="clone", base="HEAD")
-    settings = RunSettings(sandbox="bwrap", network=network, workspace=terms)  # type: ignore[arg-type]
+    settings = RunSettings(sandbox="bwrap", network=network, workspace=terms)
     runtime = root / "runtime"
     paths = RunPaths(root / ".budwood" / "runs" / "bench", runtime=runtime)
     sandbox = make_sandbox(project, paths, find_ground(project, "clone"), settings)
@@ -95,10 +98,10 @@ def measure(root: Path, *, rounds: int, steps: int, tasks: int) -> Timings:
         timed(found, "step: true", steps, lambda: repeat(("true",), steps))
         timed(found, "step: bwrap alone", steps, lambda: repeat((*words[:end], "--", "true"), steps))
         for name, argv in in_sandbox.items():
-            timed(found, f"step: network {name}", steps, lambda argv=argv: repeat(argv, steps))  # type: ignore[misc]
+            timed(found, f"step: network {name}", steps, partial(repeat, argv, steps))
         for sandbox in ("none", "bwrap"):
-            timed(found, f"one: {sandbox}", 1, lambda sandbox=sandbox: run(root, 1, sandbox))  # type: ignore[misc]
-            timed(found, f"run: {sandbox}", tasks, lambda sandbox=sandbox: run(root, tasks, sandbox))  # type: ignore[misc]
+            timed(found, f"one: {sandbox}", 1, partial(run, root, 1, sandbox))
+            timed(found, f"run: {sandbox}", tasks, partial(run, root, tasks, sandbox))
     return found
 
 

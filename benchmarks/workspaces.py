@@ -22,6 +22,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,8 +112,7 @@ def _ours(found: Timings, repository: Repository, folder: Path, *, files: int, a
     base = repository.resolve("HEAD")
     for number, name in enumerate(("cold", "warm", "warm")):
         holder, ref = f"bench/{number}", f"refs/budwood/bench/{number}"
-        # mypy has no type for a lambda with defaults, here and below.
-        timed(found, name, lambda holder=holder: pool.hand_out(holder, base))  # type: ignore[misc]
+        timed(found, name, partial(pool.hand_out, holder, base))
         if name == "warm":
             timed(found, "after", _wait_for_removal)
         made = pool.find(holder)
@@ -121,7 +121,7 @@ def _ours(found: Timings, repository: Repository, folder: Path, *, files: int, a
         time.sleep(attempt_s)
         work_in(made.path, files, f"{folder.name} {number}")
         kept = "keep, first" if number == 0 else "keep"
-        timed(found, kept, lambda holder=holder, ref=ref: pool.keep(holder, ref, message="bench"))  # type: ignore[misc]
+        timed(found, kept, partial(pool.keep, holder, ref, message="bench"))
         pool.hand_back(holder, ref)
     shutil.rmtree(folder)
 

@@ -3,8 +3,8 @@
     python examples/mcts/mcts.py [FOLDER]
 
 Makes two small git repositories in FOLDER (by default one that is removed afterwards) and runs `packing.toml` in each:
-at 4 slots and at 1. No key is needed: the agent is `packer.py`, a program. Both searches decide the same, and what they
-find is better than anything that a file here holds.
+at 4 slots, and at 1 with its driver killed by -9 in the middle and resumed at 2. No key is needed: the agent is
+`packer.py`, a program. Both searches decide the same, and what they find is in no file here.
 """
 
 import json
@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -45,12 +46,22 @@ class Search:
         )
         return done.stdout
 
-    def search(self, *, slots: int) -> int:
-        """Search, and show it; return the exit code."""
-        words = ["run", "packing.toml", "--slots", str(slots)]
+    def begin(self, *words: str) -> "subprocess.Popen[bytes]":
+        """Give a budwood command, and go on here."""
         print(f"\n$ budwood {' '.join(words)}", flush=True)
-        command = [sys.executable, "-m", "budwood", *words]
-        return subprocess.run(command, cwd=self.repository, env=self.environ, check=False, timeout=600).returncode
+        return subprocess.Popen([sys.executable, "-m", "budwood", *words], cwd=self.repository, env=self.environ)
+
+    def budwood(self, *words: str) -> int:
+        """Give a budwood command; return its exit code."""
+        return self.begin(*words).wait(timeout=600)
+
+    def done(self) -> int:
+        """Count the tasks that are done."""
+        try:
+            said = self._run(sys.executable, "-m", "budwood", "show", "packing", "--json")
+        except subprocess.CalledProcessError:  # it has not begun
+            return 0
+        return int(json.loads(said)["run"]["done"])
 
     def decisions(self) -> list[dict[str, object]]:
         """Read the decision log: the same at any number of slots."""
@@ -70,21 +81,30 @@ def scores(decisions: list[dict[str, object]]) -> dict[str, float]:
 
 def main(folder: Path) -> int:
     """Search twice and compare; return 0 if all is as it should be."""
-    wide, narrow = Search(folder / "four"), Search(folder / "one")
+    quiet, killed = Search(folder / "undisturbed"), Search(folder / "killed")
     # Exit code 1: some attempts failed, which is no harm to a search. Two that moved the same circle cannot be merged.
-    if wide.search(slots=4) not in (0, 1) or narrow.search(slots=1) not in (0, 1):
+    if quiet.budwood("run", "packing.toml", "--slots", "4") not in (0, 1):
         return 1
-    decisions = wide.decisions()
+    driver = killed.begin("run", "packing.toml", "--slots", "1")
+    while killed.done() < 5 and driver.poll() is None:
+        time.sleep(0.05)
+    driver.kill()
+    driver.wait()
+    print(f"\n$ kill -9 {driver.pid}", flush=True)
+    if killed.budwood("resume", "packing", "--slots", "2") not in (0, 1):
+        return 1
+    killed.budwood("tree", "packing")
+    decisions = quiet.decisions()
     found = scores(decisions)
     best = max(found, key=lambda task: found[task])
     merged = [line for line in decisions if isinstance(line["parents"], list) and len(line["parents"]) == 2]
-    same, better = decisions == narrow.decisions(), found[best] > 1.2 * found["root"]
+    same, better = decisions == killed.decisions(), found[best] > 1.2 * found["root"]
     print("\nIs that so?")
     print(f"  {'yes' if better else 'NO '}  {best} has {found[best]:.3f}, the start {found['root']:.3f}")
     print(
         f"  {'yes' if merged else 'NO '}  {len(merged)} of {len(decisions) - 1} attempts stood on two that were merged"
     )
-    print(f"  {'yes' if same else 'NO '}  the same decisions at 4 slots and at 1")
+    print(f"  {'yes' if same else 'NO '}  the same decisions at 4 slots, and at 1 with kill -9 and 2 from then on")
     return 0 if better and merged and same else 1
 
 

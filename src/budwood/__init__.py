@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from budwood._core.model import LaneSpec, TaskSpec
     from budwood.api.beginning import open_run, resume, runs, start
     from budwood.api.calls import TaskFunction, call, command, prompt, task
+    from budwood.api.candidates import Candidate
+    from budwood.api.drawing import Drawing
     from budwood.api.event import Event
     from budwood.api.events import Events
     from budwood.api.graph import Graph
@@ -37,6 +39,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Batch",
     "BudwoodError",
+    "Candidate",
+    "Drawing",
     "Event",
     "Events",
     "ExecutorError",
@@ -77,6 +81,8 @@ _PLACES = {
     "_core.model": ("LaneSpec", "TaskSpec"),
     "api.beginning": ("open_run", "resume", "runs", "start"),
     "api.calls": ("TaskFunction", "call", "command", "prompt", "task"),
+    "api.candidates": ("Candidate",),
+    "api.drawing": ("Drawing",),
     "api.event": ("Event",),
     "api.events": ("Events",),
     "api.graph": ("Graph",),

@@ -35,7 +35,7 @@ def test_help_is_grouped(tmp_path: Path) -> None:
     out = call("--help", cwd=tmp_path).out
     headings = [line[:-1] for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert [heading for heading in headings if heading != "Options"] == list(SECTIONS)
-    commands = re.findall(r"^  ([a-z]+)  ", out, re.MULTILINE)
+    commands = re.findall(r"^  ([a-z-]+)  ", out, re.MULTILINE)
     listed = [name for name in commands if name in NAMES]
     assert listed == list(NAMES)
     assert max(map(len, out.splitlines())) <= 80

@@ -127,6 +127,16 @@ def test_the_written_files_run_with_a_script_in_the_agents_place(repository: Bud
     assert "3 done" in ran.err
 
 
+def test_several_attempts_at_one_task_run_as_written_with_a_command_in_the_agents_place(repository: Budwood) -> None:
+    write(repository, {"code.txt": "used\nunused\nunused too\n"})
+    repository.call("init", "--template", "best-of")
+    settings = repository.root / "budwood.toml"
+    cutter = '\n[agents.cutter]\nagent = "command"\ncommand = ["sed", "-i", "$d", "code.txt"]\n'
+    settings.write_text(settings.read_text(encoding="utf-8") + cutter, encoding="utf-8")
+    ran = repository.call("run", "plan.toml", "--agent", "cutter", "--include-dirty")
+    assert "best    try-1  score" in ran.err
+
+
 def test_elsewhere_and_on_request_a_plan_of_commands_is_written(repository: Budwood) -> None:
     repository.call("init", "--template", "commands")
     assert "5 tasks" in repository.call("plan", "check", "plan.toml").out

@@ -32,7 +32,7 @@ after = [1]
 """
 
 
-OF_AGENTS = ("review", "diff", "lanes", "recover", "gc", "plan conflicts")
+OF_AGENTS = ("review", "diff", "compare", "best", "lanes", "recover", "gc", "plan conflicts")
 """Commands about workspaces: their samples are of a run that had some."""
 
 

@@ -68,6 +68,18 @@ def test_the_large_plan_has_as_many_tasks_as_asked_and_runs(project: Path) -> No
     assert "120 done" in ran.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.crash
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("program", ["overnight/overnight.py", "morning/morning.py"])
+def test_what_the_demo_plays_comes_to_what_it_says(program: str, tmp_path: Path) -> None:
+    command = [sys.executable, ROOT / "examples" / program, tmp_path / "there"]
+    played = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False)
+    said = played.stdout.partition("Is that so?\n")[2].splitlines()
+    assert (played.returncode, [line.split()[0] for line in said]) == (0, ["yes"] * len(said)), played.stdout
+    assert said
+
+
 def test_tasks_of_yokeflow_are_drawn_in_its_batches(project: Path) -> None:
     (project / "yokeflow.json").write_bytes((ROOT / "examples/yokeflow.json").read_bytes())
     shown = budwood("plan", "show", "yokeflow.json", "--json", cwd=project)

@@ -55,7 +55,7 @@ def first_line(found: object) -> str:
 def fields(kind: type) -> list[str]:
     """Write the fields that objects of a class have."""
     if dataclasses.is_dataclass(kind):
-        return [f"{each.name}: {written(each.type)}" for each in dataclasses.fields(kind)]
+        return [f"{each.name}: {written(each.type)}" for each in dataclasses.fields(kind) if each.name[0] != "_"]
     if issubclass(kind, msgspec.Struct):
         return [f"{each.name}: {written(each.type)}" for each in msgspec.structs.fields(kind)]
     return []

@@ -1,5 +1,6 @@
 """Finished lanes become one verified branch, and what does not fit costs its own lane only."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,15 @@ def test_a_conflict_costs_its_lane_and_is_solved_by_a_commit(site: Site) -> None
     assert (conflict.branch, conflict.files) == ("lane-y", ("README.md",))
     assert f"solve it in {conflict.path}" in said.err
     assert site.call("open", "plan", "y").out.strip() == conflict.path
+    needs = site.call().out
+    assert needs.startswith("Needs you\n")
+    assert "plan: lane y is in conflict: README.md; budwood open plan y" in needs
+    assert "Ended" not in needs
+    for asked in (("plan",), ("plan", "make-y")):
+        why = site.call("why", *asked)
+        assert f"lane y is in conflict with what is merged: README.md; to be solved in {conflict.path}" in why.out
+        assert "budwood open plan y" in why.err
+    assert "conflict" not in site.call("why", "plan", "make-x").out
     assert (published(site, "README.md"), published(site, "z.txt")) == ("by x", "z")
     assert "UU README.md" in site.git("status", "--short", cwd=conflict_path(site)).splitlines()
 
@@ -130,7 +140,9 @@ def test_a_conflict_that_is_solved_wrongly_is_held_by_verify(site: Site) -> None
     site.agents(lane("x", README__md="by x\n"), lane("y", README__md="by y\n"), verify="! grep -q broken README.md")
     site.call("run", "plan.toml", code=5)
     solve(site, conflict_of(site, "lane y").path, "README.md", "broken\n")
-    assert "held      lane y" in site.call("resume", "plan", code=1).err
+    program = "import budwood; print(budwood.resume('plan').wait().exit_code)"
+    assert shell(site, f'{sys.executable} -c "{program}"') == "1"
+    assert lanes(site)["y"] == "held"
     assert published(site, "README.md") == "by x"
 
 

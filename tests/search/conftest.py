@@ -22,7 +22,7 @@ class Halves(Budwood):
         super().__init__(root)
         for half in ("left", "right"):
             (root / f"{half}.txt").write_text(f"{half}\n1\nend\n")
-        (root / "budwood.toml").write_text("[run]\nbackoff = 0\n")
+        (root / "budwood.toml").write_text("[run]\nretries = 0\n")
         if in_git:
             self.git("init", "-q", "-b", "main")
             self.git("add", "-A")

@@ -1,7 +1,7 @@
 """The strategy `beam`: which ideas are tried where, in which order, and what becomes of them."""
 
 import pytest
-from tests.search.values import SCORING, Values, beam, decisions, ideas, play, tried
+from tests.search.values import SCORING, Values, beam, decisions, ideas, judged, play, tried
 
 from budwood._core.model import TaskPhase, TaskSpec
 from budwood._core.scores import Metric, Score, Scoring, Stage
@@ -73,19 +73,19 @@ def test_a_depth_is_judged_at_once_with_reasons() -> None:
         {"root": "promoted"},
         {"d1-e0001": "pruned", "d1-e0002": "rejected", "d1-e0003": "promoted", "d1-e0004": "promoted"},
     ]
-    assert [judgement.why for judgement in played.judgements[2]] == [
+    assert [judgement.why for judgement in judged(played, 2)] == [
         "place 3 of 3, and the beam is 2 wide",
         "score is 9, its parent's 10",
         "",
         "",
     ]
-    assert [judgement.rank for judgement in played.judgements[2]] == pytest.approx([0.1, -0.1, 0.3, 0.2])
+    assert [judgement.rank for judgement in judged(played, 2)] == pytest.approx([0.1, -0.1, 0.3, 0.2])
 
 
 def test_the_gate_is_the_parent_and_the_rank_is_against_the_root() -> None:
     played = play(beam(ideas(a="+5", b="+1", c="-1"), beam_width=2, max_depth=2, dedupe="node"))
     # Below a (15) and b (11): a better than the root is no good if it is worse than its parent.
-    by_task: dict[str, tuple[object, object]] = {str(j.task): (j.decision, j.rank) for j in played.judgements[3]}
+    by_task: dict[str, tuple[object, object]] = {str(j.task): (j.decision, j.rank) for j in judged(played, 3)}
     assert by_task["d2-e0006"][0] == "rejected"
     assert by_task["d2-e0006"][1] == pytest.approx(0.4)
     assert by_task["d2-e0004"] == ("promoted", pytest.approx(1.0))
@@ -97,13 +97,13 @@ def test_ties_go_by_the_primary_metric_and_then_by_number() -> None:
 
     clamped = Scoring(stages=(Stage(run="./score"),), metrics={"score": Metric(clamp=0.1)})
     played = play(beam(ideas(a="+2", b="+5", c="+3"), scoring=clamped, max_depth=1))
-    assert [judgement.rank for judgement in played.judgements[2]] == pytest.approx([0.1, 0.1, 0.1])
+    assert [judgement.rank for judgement in judged(played, 2)] == pytest.approx([0.1, 0.1, 0.1])
     assert decisions(played)[2] == {"d1-e0001": "pruned", "d1-e0002": "promoted", "d1-e0003": "pruned"}
 
 
 def test_what_is_no_score_is_never_promoted() -> None:
     played = play(beam(ideas(a="nan", b="invalid", c="none", d="fail", e="+0"), beam_width=5, max_depth=1))
-    assert [(j.decision, j.why) for j in played.judgements[2]] == [
+    assert [(j.decision, j.why) for j in judged(played, 2)] == [
         ("rejected", "score is nan, which is no number to compare"),
         ("rejected", "it says so"),
         ("rejected", "it has no score"),
@@ -127,6 +127,18 @@ def test_equal_files_are_promoted_once() -> None:
         ("pruned", "it has the same files as d1-e0001"),
         ("promoted", ""),
     ]
+
+
+def test_in_the_end_the_best_of_all_depths_is_chosen() -> None:
+    played = play(beam(ideas(a="+3", b="+0", c="-1"), dedupe="none", beam_width=2, max_depth=2))
+    last = played.judgements[-1][-1]
+    assert (last.task, last.decision, last.why) == ("d2-e0004", "chosen", "the best of 4 that were promoted")
+
+    earlier = play(beam(ideas(a="+3", b="-1"), max_depth=2)).judgements[-1]
+    assert [(j.task, j.decision) for j in earlier] == [("d2-e0003", "rejected"), ("d1-e0001", "chosen")]
+
+    nobody = play(beam(ideas(a="-3"))).judgements[-1]
+    assert [(j.task, j.decision) for j in nobody] == [("d1-e0001", "rejected")]
 
 
 def test_less_is_better_where_the_scoring_says_so() -> None:

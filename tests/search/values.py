@@ -4,7 +4,7 @@ from collections.abc import Callable
 from math import nan
 
 from budwood._core.model import TaskSpec
-from budwood._core.scores import Score, Scoring, Stage
+from budwood._core.scores import Judgement, Score, Scoring, Stage
 from budwood.strategies.beam import BeamStrategy
 from budwood.strategies.ideas import Idea, idea
 from budwood.testing.strategy_play import Play
@@ -61,9 +61,15 @@ def play(
     return Play(strategy, work or field.work, seed=0, score=field.score).go(30)
 
 
+def judged(played: Play, ask: int) -> list[Judgement]:
+    """What was judged with an answer, but for the choice in the end."""
+    return [judgement for judgement in played.judgements[ask] if judgement.decision != "chosen"]
+
+
 def decisions(played: Play) -> list[dict[str, str]]:
     """What was decided with each answer, by task."""
-    return [{str(j.task): j.decision for j in judged} for judged in played.judgements]
+    asks = range(len(played.judgements))
+    return [{str(judgement.task): judgement.decision for judgement in judged(played, ask)} for ask in asks]
 
 
 def tried(played: Play, ask: int) -> list[tuple[str, str, str]]:

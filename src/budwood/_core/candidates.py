@@ -5,7 +5,7 @@ Called by the machine only, so that replay gives the same. Knows the state; must
 
 from budwood._core.commands import AcceptCandidate, Command, WakeAccount
 from budwood._core.events import AttemptEnded, TaskReviewed
-from budwood._core.model import PLAN, AttemptPhase, Review, TaskSpec
+from budwood._core.model import BEST_OF, PLAN, AttemptPhase, Review, TaskSpec
 from budwood._core.state import GoOn, Made, Note, Remark, RunState, TaskState
 
 
@@ -16,7 +16,13 @@ def lane_of(spec: TaskSpec) -> str:
 
 def is_searched(state: RunState, spec: TaskSpec) -> bool:
     """Say whether a task is one of many that a search tries, of which it keeps the best."""
-    return state.strategy != PLAN and spec.score is not None
+    return state.strategy != PLAN and (spec.score is not None or state.strategy == BEST_OF)
+
+
+def branched_heads(state: RunState) -> dict[str, str]:
+    """Return where every line of history stands that a branch shows; those of a search have none."""
+    hidden = {lane_of(task.spec) for task in state.tasks if is_searched(state, task.spec)}
+    return {line: commit for line, commit in state.heads.items() if line not in hidden}
 
 
 def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: list[Command]) -> None:

@@ -7,13 +7,15 @@ they do.
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from budwood._core.model import PLAN, Review, TaskPhase
+from budwood._core.candidates import is_searched
+from budwood._core.model import Review, TaskPhase
 from budwood._core.scores import best_of, gate
 from budwood._core.state import RunState, TaskState
 
-BEST_OF = "best-of"
 ROOT = "root"
 """The task that measures what a search starts with."""
+PERSON, UNDECIDED = "person", "undecided"
+"""Why a search may end without a choice: a person is to make it, or the judge could not."""
 
 
 class Choice(NamedTuple):
@@ -26,9 +28,9 @@ class Choice(NamedTuple):
 
 def competes(state: RunState, task: TaskState) -> bool:
     """Say whether a task is one of several that want the same, of which one is wanted."""
-    if state.strategy == PLAN or task.spec.errand is not None or task.removed:
+    if task.spec.errand is not None or task.removed:
         return False
-    return task.spec.score is not None or task.judgement is not None or state.strategy == BEST_OF
+    return is_searched(state, task.spec) or task.judgement is not None
 
 
 def choice(state: RunState) -> Choice | None:
@@ -56,7 +58,12 @@ def choice(state: RunState) -> Choice | None:
 
 
 def goal_is_met(state: RunState) -> bool:
-    """Say whether every task that is wanted for itself is done, and a search has come to something."""
+    """Say whether every task that is wanted for itself is done, and a search has come to something.
+
+    A search that was stopped by a failure, under strict, has not come to its end.
+    """
+    if state.stopped:
+        return False
     alone = all(
         task.phase is TaskPhase.DONE
         for task in state.tasks
@@ -69,14 +76,14 @@ def goal_is_met(state: RunState) -> bool:
 def _may_be_wanted(task: TaskState) -> bool:
     if task.phase is not TaskPhase.DONE or str(task.spec.id) == ROOT:
         return False
-    if task.judgement is not None:
+    if task.judgement is not None and task.judgement.decision != "pruned":
         return task.judgement.decision in ("chosen", "kept", "promoted")
     return task.score is not None and task.score.valid
 
 
 def _is_left_to_a_person(state: RunState) -> bool:
-    """Say whether the strategy has ended without choosing: then nobody else does it."""
-    return any(task.judgement is not None for task in state.tasks) and not state.asking
+    """Say whether the strategy has ended without choosing, and says so: then nobody else does it."""
+    return state.end_reason in (PERSON, UNDECIDED)
 
 
 def _best(state: RunState, rivals: Iterable[TaskState]) -> TaskState | None:

@@ -16,6 +16,8 @@ TaskId = str | int
 
 PLAN = "plan"
 """The strategy that is given all of its tasks."""
+BEST_OF = "best-of"
+"""The strategy whose tasks compete whether or not they are scored."""
 
 REVIEW_ROUNDS = 2
 """How often a reviewer sends a task back where nobody says."""

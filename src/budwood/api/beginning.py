@@ -16,6 +16,7 @@ from typing import Unpack
 from budwood._core.events import Event as Fact
 from budwood._core.ids import LAST
 from budwood._core.model import LaneSpec, RunPhase, RunSettings, TaskSpec
+from budwood._core.replay import fold
 from budwood._core.rows import RunRow
 from budwood._core.state import RunState
 from budwood.api import given, process
@@ -28,6 +29,7 @@ from budwood.api.keys import RunKeys
 from budwood.api.look import Look
 from budwood.api.run import Run
 from budwood.engine import Opening
+from budwood.engine.opening import may_be_merged
 from budwood.errors import LeaseHeld, PlanError, UsageError
 from budwood.executors.local import find_binary
 from budwood.plans import Plan, task_defaults
@@ -280,7 +282,9 @@ def _needs_no_driver(store: Store, row: RunRow, resolved: Resolved, *, is_change
     if row.phase is RunPhase.PAUSED and driven and not is_changed:  # it waits for what still runs
         ask(Asked(store, row, resolved), "resume", alone=lambda request: None)
         return True
-    return row.phase is RunPhase.FINISHED and not driven
+    if row.phase is not RunPhase.FINISHED or driven:
+        return False
+    return not may_be_merged(fold(store.read(row.id)))  # conflicts that were solved since are
 
 
 # --- driving ---

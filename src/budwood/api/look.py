@@ -13,7 +13,7 @@ from itertools import islice
 from budwood._core.events import Recorded
 from budwood._core.model import ENDED_RUN, TaskId
 from budwood._core.replay import fold
-from budwood._core.rows import RunRow, TaskRow
+from budwood._core.rows import AttemptRow, RunRow, TaskRow
 from budwood._core.state import RunState
 from budwood._core.suggest import did_you_mean
 from budwood.api.views import Rows
@@ -73,6 +73,11 @@ class Look:
         """Fold the run's events."""
         with self.open() as store:
             return fold(store.read(self.run))
+
+    def state_and_attempts(self) -> tuple[RunState, list[AttemptRow]]:
+        """Fold the run's events, and read its attempts, which may be newer."""
+        with self.open() as store:
+            return fold(store.read(self.run)), store.attempts(self.run)
 
     def rests(self, store: Store) -> bool:
         """Say whether nothing happens to the run until somebody drives it."""

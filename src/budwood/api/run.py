@@ -29,6 +29,10 @@ from budwood.engine import Verdict
 from budwood.errors import UsageError
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from budwood.api.candidates import Candidate
+    from budwood.api.drawing import Drawing
     from budwood.api.graph import Graph
 
 
@@ -90,7 +94,7 @@ class Run:
         if glance is not None:
             return glance.driven_s()
         state = self._look.state()
-        return state.driven_until(state.at_ms if self._inside.rests() else time.time_ns() // 1_000_000)
+        return state.driven_until(state.at_ms if self._inside.rests() else _now_ms())
 
     @property
     def verdict(self) -> Verdict | None:
@@ -140,6 +144,25 @@ class Run:
             return value_of(next(iter(store.read(self.id, last.end_event - 1))))
 
     @property
+    def best(self) -> "Candidate | None":
+        """What a search has come to so far: what somebody approved, else what was chosen, else the best score."""
+        from budwood.api.candidates import best_of
+
+        return best_of(self._look)
+
+    def candidates(self) -> "list[Candidate]":
+        """List what attempts made, in task order: in a search what competes, else what changed anything."""
+        from budwood.api.candidates import candidates_of
+
+        return candidates_of(self._look)
+
+    def candidate(self, task: TaskId) -> "Candidate | None":
+        """Return what a task has come to; None if it has left nothing yet."""
+        from budwood.api.candidates import candidate_of
+
+        return candidate_of(self._look, task)
+
+    @property
     def graph(self) -> "Graph":
         """Its tasks and their dependencies, to be drawn."""
         from budwood.api.graph import Graph
@@ -147,6 +170,30 @@ class Run:
         state = self._look.state()
         tasks = [task.spec for task in state.tasks if not task.removed]
         return Graph(tasks, state.lanes, source=f"run {self.name}")
+
+    def tree(self) -> "Drawing":
+        """Draw what grew from what, with scores and decisions; of a plan, what comes after what."""
+        from budwood.api.drawing import tree_of
+
+        return tree_of(self._look)
+
+    def scores(self) -> "Drawing":
+        """Draw every candidate's score over its task's number, and the best so far."""
+        from budwood.api.drawing import scores_of
+
+        return scores_of(self._look)
+
+    def timeline(self) -> "Drawing":
+        """Draw when attempts ran, slot by slot, and how they ended."""
+        from budwood.api.drawing import timeline_of
+
+        return timeline_of(self._look, now_ms=_now_ms())
+
+    def to_pandas(self) -> "DataFrame":
+        """Make a table of its tasks, one row each in task order, as a pandas DataFrame; needs the package pandas."""
+        from budwood.api.frame import frame_of
+
+        return frame_of(self._look)
 
     def events(self, *, after: int = 0) -> Events:
         """Give the events so far behind a number, for `for` and `async for`."""
@@ -247,3 +294,7 @@ class Run:
             return f"<run {self.name}>"
         counts = driving.glance.counts
         return f"<run {self.name}: {driving.glance.phase}, {counts[TaskPhase.DONE]} of {sum(counts.values())} done>"
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

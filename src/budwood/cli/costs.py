@@ -51,8 +51,9 @@ def _rows(sums: dict[tuple[TaskId, ...], Cost]) -> list[list[object]]:
 
 def _figures(cost: Cost) -> list[object]:
     about = "~" if cost.unknown else ""
+    paid = about + money(cost.cost_usd) if cost.unknown or cost.cost_usd or cost.tokens else ""
     listed = "" if cost.list_usd is None else money(cost.list_usd)
-    return [cost.attempts, about + money(cost.cost_usd), listed, cost.tokens or "", span(cost.wall_s)]
+    return [cost.attempts, paid, listed, cost.tokens or "", span(cost.wall_s)]
 
 
 def _told(total: Cost) -> str:

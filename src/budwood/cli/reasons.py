@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from budwood._core.candidates import lane_of
 from budwood._core.model import ENDED_RUN, AttemptError, AttemptPhase, RunPhase, TaskId, TaskPhase
 from budwood._core.schedule import has_budget, waits_for
 from budwood._core.state import RunState, TaskState
@@ -66,7 +67,8 @@ def why_task(scene: Scene, task: TaskState) -> list[Reason]:
         case TaskPhase.ACTIVE:
             return [_active(scene, task)]
         case TaskPhase.DONE:
-            return [Reason(kind="done", text=f"it succeeded at attempt {task.attempts}")]
+            done = Reason(kind="done", text=f"it succeeded at attempt {task.attempts}")
+            return [done, *_unmerged(scene.state, lane_of(task.spec))]
         case TaskPhase.FAILED:
             return [_failed(scene, task)]
         case TaskPhase.SKIPPED:
@@ -89,6 +91,12 @@ def why_run(scene: Scene) -> list[Reason]:
     found += [_about(task, _failed(scene, task)) for task in failed[:_MOST]]
     if len(failed) > _MOST:
         found.append(Reason(kind="failed", text=f"{len(failed) - _MOST} more tasks failed"))
+    waiting = (*state.landing.conflicts, *state.landing.held)
+    found += [reason for line in waiting[:_MOST] for reason in _unmerged(state, line)]
+    if len(waiting) > _MOST:
+        found.append(Reason(kind="unmerged", text=f"{len(waiting) - _MOST} more lanes are not merged"))
+    if state.landing.stopped is not None:
+        found.append(Reason(kind="unmerged", text=f"merging has stopped: {state.landing.stopped.reason}"))
     return found or [_ended_well(state)]
 
 
@@ -202,6 +210,16 @@ def _skipped(scene: Scene, task: TaskState) -> Iterator[Reason]:
     yield Reason(kind="skipped", text=f"it was skipped because {cause.spec.id} {kind}")
     if cause.phase is not TaskPhase.SKIPPED:
         yield from (_about(cause, reason) for reason in why_task(scene, cause))
+
+
+def _unmerged(state: RunState, line: str) -> Iterator[Reason]:
+    """Say why a line of history is not merged, if somebody has to do something about it."""
+    conflict, held = state.landing.conflicts.get(line), state.landing.held.get(line)
+    if conflict is not None:
+        text = f"{line} is in conflict with what is merged: {some(conflict.files)}; to be solved in {conflict.path}"
+        yield Reason(kind="conflict", text=text if not conflict.reason else f"{text} ({conflict.reason})")
+    if held is not None:
+        yield Reason(kind="held", text=f"{line} is held back: {held.reason}", task=held.task)
 
 
 def _ended_well(state: RunState) -> Reason:

@@ -91,6 +91,11 @@ def answer_command(run: str, task: TaskId) -> str:
     return f"budwood answer {shlex.quote(run)} {shlex.quote(str(task))} TEXT"
 
 
+def open_command(run: str, line: str) -> str:
+    """Write the command that shows where a conflict is to be solved."""
+    return f"budwood open {shlex.join([run, line.partition(' ')[2]])}"
+
+
 def next_command(scene: Scene, row: RunRow) -> str | None:
     """Name the one command that helps this run on, if there is one."""
     follows = way_on(scene, row)
@@ -100,7 +105,7 @@ def next_command(scene: Scene, row: RunRow) -> str | None:
     if asking is not None:
         return answer_command(row.name, asking.spec.id)
     for line in scene.state.landing.conflicts:
-        return f"budwood open {shlex.join([row.name, line.partition(' ')[2]])}"
+        return open_command(row.name, line)
     if scene.state.counts[TaskPhase.FAILED]:
         return f"budwood why {shlex.quote(row.name)}"
     waits = next(undecided(scene.state), None) is not None

@@ -95,6 +95,28 @@ prompt = "Read the newest changes as a strict reviewer would, and put right what
 # check = "…"                 # another check for this task
 """
 
+_BEST_OF = """\
+# Several attempts at one task; the best is chosen, or made of the parts of several. Write your own task, then:
+#   budwood run plan.toml
+#   budwood compare plan
+#   budwood merge plan
+
+[run]
+strategy = "best-of"
+budget_usd = 10        # the run pauses when so much is spent; what a subscription pays for is not counted
+# A command that prints how good it is. This one counts the lines of all files: fewer are better.
+score = {{ run = "git ls-files -z | xargs -0 cat | wc -l", direction = "min" }}
+
+[run.options]
+prompt = "Find code here that is not needed, and remove it. Nothing may work differently."
+n = 3                  # so many attempts at once, each in a workspace of its own
+hints = ["look for what is written twice", "look for what nobody calls", "look for what is longer than it need be"]
+# agents = {agents}    # dealt round, as hints are; so are models
+# choose = "judge"     # an agent reads what was made, and chooses; "person": you do, with budwood approve
+# judge = "…"          # which one
+synthesise = "union"   # merge what attempts made, and keep that if it is better; "agent": an agent puts it together
+"""
+
 
 def command_files(_: Detected) -> tuple[str, str]:
     """Write settings and a plan of commands, which runs anywhere."""
@@ -107,7 +129,17 @@ def agent_files(found: Detected) -> tuple[str, str]:
     return f"{_HEAD}{lines}\n{_AGENT_SETTINGS}", _PLAN
 
 
-TEMPLATES: dict[str, Callable[[Detected], tuple[str, str]]] = {"commands": command_files, "plan": agent_files}
+def best_of_files(found: Detected) -> tuple[str, str]:
+    """Write settings with what was detected, and several attempts at one task."""
+    agents = msgspec.json.encode(found.agents[:3] or ("claude", "codex")).decode()
+    return agent_files(found)[0], _BEST_OF.format(agents=agents)
+
+
+TEMPLATES: dict[str, Callable[[Detected], tuple[str, str]]] = {
+    "commands": command_files,
+    "plan": agent_files,
+    "best-of": best_of_files,
+}
 """By name, what makes the settings and the plan."""
 
 

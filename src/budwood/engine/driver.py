@@ -8,6 +8,7 @@ driver finds out and does it). Must not print.
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 
+from budwood._core.candidates import branched_heads
 from budwood._core.commands import (
     AcceptCandidate,
     CancelAttempt,
@@ -187,7 +188,7 @@ class Driver:
         state, journal = self._journal.state, self._journal
         works = [make_work(state, task) for task in state.open.values()]
         found = self._executor.recover(works)
-        for lane, commit in state.heads.items():  # the driver before may have been killed before it could
+        for lane, commit in branched_heads(state).items():  # the driver before may have been killed before it could
             self._accept(lane, commit)
         for task in list(state.open.values()):
             if found[work_id(task)] is Recovered.ADOPTED:

@@ -30,7 +30,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     attempts: int = 0
     cost_usd: float = 0.0
     unknown: int = 0
-    """Attempts that did not say what they cost; they count as what they had reserved."""
+    """Attempts that did not say what they cost, of an agent or with a reservation; they count as what they reserved."""
     list_usd: float | None = None
     """What subscriptions would have cost by the price list; no money, and in no sum of it."""
     tokens: int = 0
@@ -100,7 +100,7 @@ def _attempt_cost(
     ended: AttemptEnded, settings: RunSettings, agent: str, spec: TaskSpec, reserved: float
 ) -> AttemptCost:
     usage, told = ended.usage, ended.told
-    known = usage.cost_usd is not None
+    known = usage.cost_usd is not None or not (agent or reserved)  # a command that says nothing costs nothing
     asked = spec.model if told is None else told.model or spec.model
     terms = settings.agents.get(agent)
     return AttemptCost(

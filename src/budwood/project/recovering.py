@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
+from budwood._core.candidates import branched_heads
 from budwood._core.model import OPEN_ATTEMPT
 from budwood._core.rows import AttemptRow
 from budwood.errors import LeaseHeld
@@ -59,7 +60,7 @@ class _Look:
             return
         prefix = f"{desk.row.id}/"
         self.held = {each.removeprefix(prefix) for each in desk.pool().holders() if each.startswith(prefix)}
-        for lane, commit in desk.state.heads.items():
+        for lane, commit in branched_heads(desk.state).items():
             branch = desk.branch_of(lane)
             stands = None if branch is None else desk.repository.ref(f"refs/heads/{branch}")
             self.stand[lane] = stands if stands == commit else None

@@ -6,22 +6,28 @@ Made from a run's state and the rows of its attempts, so it can be had at any ti
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from budwood._core.choice import choice
 from budwood._core.model import ENDED_TASK, PLAN, RunPhase, TaskId, TaskPhase
 from budwood._core.replay import fold
 from budwood._core.rows import AttemptRow, RunRow
-from budwood._core.scores import Judgement, Score, Scoring, best_of
+from budwood._core.scores import Direction, Judgement, Score
 from budwood._core.state import RunState, TaskState
 from budwood.errors import UsageError
 from budwood.stores import Store
 from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256
+from budwood.strategies.mcts_report import MCTS, mcts_nodes
 
 
 class TreeNode(Struct, frozen=True, kw_only=True):
     """A task of a search, and where it stands in the tree."""
 
     id: TaskId
+    number: int
     parent: TaskId | None
+    parents: tuple[TaskId, ...]
+    """Everything that it grew from: the parent first, then what was merged into that."""
     depth: int
     """How many tasks lead to it; the root has 0."""
     phase: TaskPhase
@@ -41,6 +47,10 @@ class TreeNode(Struct, frozen=True, kw_only=True):
     cost_usd: float
     error: str
     """Why its newest attempt did not succeed."""
+    visits: int | None = None
+    """How many attempts of its branch have ended, where the search counts them."""
+    worth: float | None = None
+    """What the search thinks that its branch is worth, from 0 to 1."""
 
     @property
     def value(self) -> float | None:
@@ -54,8 +64,9 @@ class TreeNode(Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> str:
-        """Return the reason of that, or of its failure."""
-        return (self.judgement.why if self.judgement is not None else "") or self.error
+        """Return the reason of that, or of its failure, or why its score is not valid."""
+        judged = "" if self.judgement is None else self.judgement.why
+        return judged or self.error or ("" if self.score is None else self.score.why)
 
 
 class Depth(Struct, frozen=True, kw_only=True):
@@ -84,7 +95,7 @@ class Tree(Struct, frozen=True, kw_only=True):
     reason: str
     """Why it ended."""
     primary: str
-    direction: str
+    direction: Direction
     best: TaskId | None
     nodes: tuple[TreeNode, ...]
     """In task order."""
@@ -119,19 +130,21 @@ def read_tree(store: Store, row: RunRow) -> Tree:
 
 
 def grow(state: RunState, attempts: Iterable[AttemptRow]) -> Tree:
-    """Put the tasks of a search into a tree."""
+    """Put the tasks of a run into a tree; those of a plan by what they come after."""
     rows: dict[int, list[AttemptRow]] = {}
     for attempt in attempts:
         rows.setdefault(attempt.task, []).append(attempt)
-    depths: dict[str, int] = {}
+    thoughts = mcts_nodes(state) if state.strategy == MCTS else {}
     nodes: list[TreeNode] = []
     for task in state.tasks:
         if task.removed or task.spec.errand is not None:
             continue
-        parent = task.spec.after[0] if task.spec.after else None
-        depths[str(task.spec.id)] = 0 if parent is None else depths[str(parent)] + 1
-        nodes.append(_node(task, rows.get(task.number, []), parent=parent, depth=depths[str(task.spec.id)]))
+        node, thought = _node(task, rows.get(task.number, [])), thoughts.get(str(task.spec.id))
+        if thought is not None:
+            node = replace(node, visits=thought.visits, worth=round(thought.value, 6))
+        nodes.append(node)
     scoring = next((task.spec.score for task in state.tasks if task.spec.score is not None), None)
+    best = choice(state)
     return Tree(
         run=state.name,
         strategy=state.strategy,
@@ -139,19 +152,21 @@ def grow(state: RunState, attempts: Iterable[AttemptRow]) -> Tree:
         reason=state.end_reason,
         primary="score" if scoring is None else scoring.primary,
         direction="max" if scoring is None else scoring.direction,
-        best=None if scoring is None else _best(nodes, scoring),
+        best=None if best is None else best.task.spec.id,
         nodes=tuple(nodes),
     )
 
 
-def _node(task: TaskState, attempts: Sequence[AttemptRow], *, parent: TaskId | None, depth: int) -> TreeNode:
+def _node(task: TaskState, attempts: Sequence[AttemptRow]) -> TreeNode:
     last = attempts[-1] if attempts else None
     began = [each.started_at_ms for each in attempts if each.started_at_ms is not None]
     ended = task.phase in ENDED_TASK and last is not None
     return TreeNode(
         id=task.spec.id,
-        parent=parent,
-        depth=depth,
+        number=task.number,
+        parent=next(iter(task.spec.after), None),
+        parents=task.spec.after,
+        depth=task.batch - 1,
         phase=task.phase,
         scored=task.spec.score is not None,
         idea=task.spec.env.get(IDEA_PATH, ""),
@@ -168,13 +183,6 @@ def _node(task: TaskState, attempts: Sequence[AttemptRow], *, parent: TaskId | N
     )
 
 
-def _best(nodes: Sequence[TreeNode], scoring: Scoring) -> TaskId | None:
-    root = next((node.score for node in nodes if node.parent is None and node.scored), None)
-    scores = [(place, node.score) for place, node in enumerate(nodes) if node.score is not None]
-    found = best_of(scoring, scores, root)
-    return None if found is None else nodes[found].id
-
-
 def _depth(depth: int, nodes: Sequence[TreeNode], tree: Tree) -> Depth:
     valid = [node.score.value for node in nodes if node.score is not None and node.score.valid]
     values = [value for value in valid if value is not None]
@@ -186,7 +194,7 @@ def _depth(depth: int, nodes: Sequence[TreeNode], tree: Tree) -> Depth:
         tasks=len(nodes),
         ended=sum(node.phase in ENDED_TASK for node in nodes),
         failed=sum(node.phase is TaskPhase.FAILED for node in nodes),
-        promoted=decisions.count("promoted"),
+        promoted=decisions.count("promoted") + decisions.count("chosen"),
         rejected=decisions.count("rejected"),
         pruned=decisions.count("pruned"),
         attempts=sum(node.attempts for node in nodes),

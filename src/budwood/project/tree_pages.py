@@ -12,7 +12,21 @@ from budwood.project.words import counted, money
 
 SUMMARY, GRAPH = "TREE_SUMMARY.md", "TREE_GRAPH.md"
 _DEPTHS = ("depth", "tasks", "ended", "failed", "attempts", "promoted", "pruned", "rejected", "best", "took")
-_NODES = ("task", "from", "idea", "state", "attempts", "time", "cost", "score", "rank", "decision", "why")
+_NODES = (
+    "task",
+    "from",
+    "idea",
+    "state",
+    "attempts",
+    "time",
+    "cost",
+    "score",
+    "rank",
+    "visits",
+    "value",
+    "decision",
+    "why",
+)
 _COLOURS = {
     "promoted": "fill:#d7f0d7,stroke:#2a7a2a,color:#111",
     "chosen": "fill:#d7f0d7,stroke:#2a7a2a,color:#111",
@@ -76,6 +90,8 @@ def _cells(node: TreeNode) -> Sequence[object]:
         money(node.cost_usd) if node.cost_usd else "",
         number(node.value),
         number(rank),
+        "" if node.visits is None else node.visits,
+        "" if node.worth is None else f"{node.worth:.3f}",
         node.decision,
         node.why,
     )

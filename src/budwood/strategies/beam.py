@@ -16,12 +16,14 @@ from typing import Literal, get_args
 
 import msgspec
 
+from budwood._core.choice import ROOT
 from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Scoring
 from budwood.errors import UsageError
 from budwood.strategies.base import Strategy, Told
-from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, ROOT, Node, how_it_ended, judge
+from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, Node, choose, how_it_ended, judge
 from budwood.strategies.ideas import Idea, Trace, ask_for_ideas, fresh, given_ideas, ideas_in_notes
+from budwood.strategies.root import root_task
 
 IDEAS_SUFFIX = "-ideas"
 """What the task that asks an agent for ideas is called after its node."""
@@ -161,14 +163,14 @@ class BeamStrategy(Strategy):
         )
         reason = self._end(frontier)
         if reason:
-            return _Step(judgements=judgements, reason=reason)
+            return self._over(judgements, frontier, reason)
         asking = tuple(self._muse(frontier, judgements))
         if asking:
             return _Step(tasks=asking, judgements=judgements, frontier=frontier)
         return self._evaluate(frontier, judgements)
 
     def _start(self) -> TaskSpec:
-        return TaskSpec(id=ROOT, run="true", description="the start", score=self._scoring)
+        return root_task(self._scoring)
 
     def _refuse_early(self) -> None:
         open_ones = [node.id for node in self._newest if node.told is None]
@@ -185,6 +187,13 @@ class BeamStrategy(Strategy):
         if self._newest[-1].depth >= self._max_depth:
             return "max_depth"
         return "max_evals" if self._left == 0 else ""
+
+    def _over(self, judgements: tuple[Judgement, ...], frontier: tuple[Node, ...], reason: Reason) -> _Step:
+        """End, and choose from all that were promoted at any depth."""
+        before = [node for node in self._nodes.values() if node.judgement and node.judgement.decision == "promoted"]
+        root = None if self._root is None else self._root.score
+        chosen = choose((*before, *frontier), scoring=self._scoring, root=root)
+        return _Step(judgements=(*judgements, *chosen), reason=reason)
 
     @property
     def _left(self) -> int | None:
@@ -204,7 +213,7 @@ class BeamStrategy(Strategy):
                 tried.add(one.sha256)
                 tasks.append(self._task(node, one, number=self._evals + len(tasks) + 1, place=place))
         if not tasks:
-            return _Step(judgements=judgements, reason="no_ideas")
+            return self._over(judgements, frontier, "no_ideas")
         return _Step(tasks=tuple(tasks), judgements=judgements, frontier=frontier)
 
     def _task(self, node: Node, one: Idea, *, number: int, place: int) -> TaskSpec:
@@ -214,9 +223,9 @@ class BeamStrategy(Strategy):
     def _ideas_for(self, node: Node, tried: Iterable[str]) -> Sequence[Idea]:
         told = self._musing.get(node.id + IDEAS_SUFFIX)
         thought_of = () if told is None or not told.done else ideas_in_notes(told.result, task=str(told.task.id))
-        return self._fresh((*self._ideas, *thought_of), node, tried)[0]
+        return self._fresh((*self._ideas, *thought_of), node, tried)
 
-    def _fresh(self, ideas: Iterable[Idea], node: Node, tried: Iterable[str]) -> tuple[Sequence[Idea], int]:
+    def _fresh(self, ideas: Iterable[Idea], node: Node, tried: Iterable[str]) -> Sequence[Idea]:
         known: Iterable[str] = ()
         if self._dedupe == "global":
             known = tried
@@ -233,7 +242,7 @@ class BeamStrategy(Strategy):
         newest = {str(judgement.task): judgement for judgement in judgements}
         tried = set(self._tried)
         for node in frontier:
-            have = self._fresh(self._ideas, node, tried)[0]
+            have = self._fresh(self._ideas, node, tried)
             tried |= {one.sha256 for one in have}
             if len(have) < self._ideas_per_node:
                 branch = node.branch

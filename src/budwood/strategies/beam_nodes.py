@@ -3,16 +3,15 @@
 A node is the root, or one idea tried at a node: a candidate, once its task has ended. Must not know what is tried next.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
 from budwood._core.model import TaskPhase, TaskSpec
-from budwood._core.scores import Judgement, Score, Scoring, gate, primary_gain, rank_of
+from budwood._core.scores import Judgement, Score, Scoring, best_of, gate, primary_gain, rank_of
 from budwood.strategies.base import Told
 from budwood.strategies.ideas import title_of
 
-ROOT = "root"
 IDEA_PATH, IDEA_SHA256 = "BUDWOOD_IDEA", "BUDWOOD_IDEA_SHA256"
 """The variables in which a task has the idea that it tries."""
 
@@ -97,6 +96,18 @@ def judge(
         for node in nodes
     )
     return judgements, tuple(sorted(promoted.values(), key=lambda node: node.number))
+
+
+def choose(promoted: Iterable[Node], *, scoring: Scoring, root: Score | None) -> tuple[Judgement, ...]:
+    """Choose the best of those that were promoted; nobody if that is the root alone."""
+    nodes = {node.number: (node, node.score) for node in promoted if node.parent is not None}
+    scores = {number: score for number, (_, score) in nodes.items() if score is not None}
+    best = best_of(scoring, list(scores.items()), root)
+    if best is None:
+        return ()
+    why = f"the best of {len(scores)} that were promoted" if len(scores) > 1 else "no other was promoted"
+    rank = rank_of(scoring, scores[best], root)
+    return (Judgement(task=nodes[best][0].id, decision="chosen", rank=rank, why=why),)
 
 
 def _why_not(node: Node, scoring: Scoring, rank: float | None) -> str:

@@ -12,6 +12,7 @@ from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Score, Scoring, best_of, gate, primary_gain, rank_of
 from budwood.errors import UsageError
 from budwood.strategies.base import Told
+from budwood.strategies.root import root_task
 
 
 class Field:
@@ -28,9 +29,7 @@ class Field:
 
     def root(self) -> list[TaskSpec]:
         """Return the task that measures what the search starts with, where anything is measured."""
-        if self.scoring is None:
-            return []
-        return [TaskSpec(id=ROOT, run="true", description="what there is already", score=self.scoring, check="true")]
+        return [] if self.scoring is None else [root_task(self.scoring)]
 
     @property
     def root_score(self) -> Score | None:
@@ -57,11 +56,8 @@ class Field:
 
     def ranked(self, names: Iterable[str]) -> list[str]:
         """Return those that may be chosen, the best first; of equal ones the first."""
-        left, found = self.candidates(names), []
-        while (best := self.best(left)) is not None:
-            found.append(best)
-            left.remove(best)
-        return found
+        found = [name for name in self.candidates(names) if self.rank(name) is not None]
+        return sorted(found, key=lambda name: (*(-part for part in self._weight(name)), self.told[name].number))
 
     def best(self, names: Iterable[str]) -> str | None:
         """Return the best of these; of equal ones the one that was asked for first; None if none may be chosen."""

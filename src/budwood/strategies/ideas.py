@@ -69,23 +69,17 @@ def ideas_in_notes(notes: object, *, task: str) -> tuple[Idea, ...]:
     return tuple(idea(f"{task}/{name.removeprefix(FOLDER)}", found[name]) for name in sorted(found))
 
 
-def fresh(ideas: Iterable[Idea], tried: Iterable[str], *, most: int, twice: bool) -> tuple[Sequence[Idea], int]:
-    """Return the first ideas whose content was not tried, and how many were left out before those for that.
-
-    `twice`: equal content is tried as often as it comes.
-    """
+def fresh(ideas: Iterable[Idea], tried: Iterable[str], *, most: int, twice: bool) -> Sequence[Idea]:
+    """Return the first ideas whose content was not tried; `twice`: equal content is tried as often as it comes."""
     seen = set(tried)
     taken: list[Idea] = []
-    duplicates = 0
     for one in ideas:
         if len(taken) == most:
             break
-        if not twice and one.sha256 in seen:
-            duplicates += 1
-            continue
-        seen.add(one.sha256)
-        taken.append(one)
-    return taken, duplicates
+        if twice or one.sha256 not in seen:
+            seen.add(one.sha256)
+            taken.append(one)
+    return taken
 
 
 class Trace(Struct, frozen=True, kw_only=True):

@@ -16,20 +16,20 @@ from random import Random
 
 import msgspec
 
+from budwood._core.choice import ROOT
 from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Score, Scoring, rank_of
 from budwood.strategies.base import Strategy, Told
 from budwood.strategies.lessons import Lessons, noted_lesson
 from budwood.strategies.mcts_prompts import CHAIN, Ancestor, lesson_of_end, prompt_of
 from budwood.strategies.mcts_tree import Node, Shape, Tree
-
-ROOT = "root"
+from budwood.strategies.root import root_task
 
 
 class MctsStrategy(Strategy):
     """Grows candidates where scores promise most."""
 
-    window = 16
+    window = 8
 
     def __init__(  # noqa: PLR0913  # as many as there are options
         self,
@@ -88,7 +88,7 @@ class MctsStrategy(Strategy):
 
     def ask(self, number: int, random: Random) -> Sequence[TaskSpec]:
         if self._asked < 0:
-            return [TaskSpec(id=ROOT, run="true", description="the start", score=self._scoring)]
+            return [root_task(self._scoring)]
         if self.reason(number):
             return []
         parent, other = self._tree.select()

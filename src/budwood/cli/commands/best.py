@@ -38,7 +38,9 @@ def command(run: str, output: str | None, as_json: bool, where: str | None) -> i
         found = choice(desk.state)
         if found is None:
             if as_json:
-                write_json({"run": desk.row.name, "best": None})
+                write_json(
+                    {"run": desk.row.name, "by": None, "why": "nothing is chosen", "best": None, "written": None}
+                )
             else:
                 name = shlex.quote(desk.row.name)
                 note(f"{name}: nothing is chosen\n\nhint: budwood compare {name}; budwood approve {name} TASK chooses")

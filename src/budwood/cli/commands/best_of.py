@@ -55,7 +55,7 @@ def command(
     chosen only if it is better than all of them. A run that was killed goes on with `budwood resume`.
 
     \b
-    Example: budwood best-of "Make the parser faster" -n 4 --agent claude --agent codex --score "make bench"
+    Example: budwood best-of "Make it faster" --agent claude --score "make bench"
     """
     refuse_unheard(detach=detach, jsonl=jsonl)
     if direction is not None and score is None:

@@ -19,7 +19,8 @@ PLAN_FILE = "plan.toml"
 @click.option(
     "--template",
     type=click.Choice(list(TEMPLATES)),
-    help="A plan of prompts for agents (plan), or of commands; default: plan inside git, commands elsewhere.",
+    help="Prompts for agents (plan), several attempts at one task (best-of), or commands; default: plan inside git, "
+    "commands elsewhere.",
 )
 def command(directory: Path, template: str | None) -> None:
     """Make DIRECTORY (default: here) a project: settings, and a plan to try.

@@ -2,18 +2,22 @@
 
 import click
 
+from budwood._core.events import RunCreated
 from budwood._core.model import ENDED_RUN, AttemptPhase, RunPhase
 from budwood._core.rows import RunRow
 from budwood.cli.commands.ls import write_runs
 from budwood.cli.looking import read_state
-from budwood.cli.standing import answer_command
+from budwood.cli.standing import answer_command, open_command
 from budwood.cli.text import bold, one_line
 from budwood.cli.verdict import more_flag
 from budwood.project.find import NOT_BEGUN, begin_command
 from budwood.project.place import find_project
+from budwood.project.words import some
 from budwood.stores import Store
 
 _ENDED = 5
+_LOOKED_AT = 20
+"""So many of the newest runs that are over may have conflicts that are shown."""
 _BEGIN = """\
 No runs here yet.
 
@@ -36,17 +40,19 @@ def show_overview() -> None:
         moved = {row.id: place for row in rows if (place := store.moved_to(row.id)) is not None}
         drivers = {row.id: None if row.phase in ENDED_RUN else store.holder(row.id) for row in rows}
         asking = {row.id: found for row in rows if row.id not in moved and (found := _questions(store, row))}
+        over = [row for row in rows if row.phase is RunPhase.FINISHED and row.id not in moved][-_LOOKED_AT:]
+        asking |= {row.id: found for row in over if (found := _conflicts(store, row))}
     if not rows:
         click.echo(_BEGIN)
         return
     needs = [row for row in rows if (row.id in asking or _needs_you(row, drivers[row.id])) and row.id not in moved]
     runs = [row for row in rows if row.phase not in ENDED_RUN and row not in needs and row.id not in moved]
-    ended = [row for row in rows if row.phase in ENDED_RUN and row.id not in moved][-_ENDED:]
+    ended = [row for row in rows if row.phase in ENDED_RUN and row not in needs and row.id not in moved][-_ENDED:]
     _write_needs(needs, drivers, asking)
-    for title, some in (("Runs", runs), ("Ended", ended)):
-        if some:
+    for title, listed in (("Runs", runs), ("Ended", ended)):
+        if listed:
             click.echo(bold(title))
-            write_runs(some, drivers, indent="  ")
+            write_runs(listed, drivers, indent="  ")
             click.echo()
     for row in rows:
         if row.id in moved:
@@ -69,6 +75,17 @@ def _questions(store: Store, row: RunRow) -> list[str]:
         f"{one_line(str(task.spec.id))} asks: {one_line(asks.text)}; {answer_command(row.name, task.spec.id)}"
         for task, asks in asking
         if asks is not None
+    ]
+
+
+def _conflicts(store: Store, row: RunRow) -> list[str]:
+    """Write which lanes of a run that is over wait for somebody, and how to see that."""
+    first = next(store.read(row.id), None)
+    if first is None or not isinstance(first.event, RunCreated) or first.event.settings.workspace is None:
+        return []  # nothing of it is merged: it may be large, and is not looked at
+    return [
+        f"{one_line(line)} is in conflict: {one_line(some(conflict.files))}; {open_command(row.name, line)}"
+        for line, conflict in read_state(store, row).landing.conflicts.items()
     ]
 
 

@@ -14,6 +14,7 @@ from budwood._core.state import AttemptState, TaskState
 from budwood.cli.arguments import run_argument, task_argument
 from budwood.cli.looking import json_option, looking, note, now_ms, read_state, store_option, write_json
 from budwood.cli.sandbox import sandbox_words
+from budwood.cli.scored import judgement_words, score_words
 from budwood.cli.shapes import Shape, attempt_shape, run_shape, task_shape
 from budwood.cli.standing import answer_command
 from budwood.cli.tables import Column, write_table
@@ -131,11 +132,14 @@ def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> No
     review = None if stands is None else _review(stands)
     says = _says(None if stands is None else stands.attempt)
     if as_json:
+        judgement = None if stands is None or stands.judgement is None else msgspec.to_builtins(stands.judgement)
         shape: Shape = {**task_shape(task), "after": needs, "before": dependants, "review": review, **says}
+        shape |= {"judgement": judgement}
         write_json({"run": row.name, "task": shape, "attempts": [_attempt_shape(task, *each) for each in ended]})
         return
     sandbox = "" if state is None else sandbox_words(state.settings)
-    more = {"review": review, **says, "sandbox": sandbox}
+    judged = None if stands is None or stands.judgement is None else judgement_words(stands.judgement)
+    more = {"review": review, "decision": judged, **says, "sandbox": sandbox}
     _write_task_head(row, task, needs=needs, dependants=dependants, more=more)
     if says.get("question"):
         note(f"\nhint: {answer_command(row.name, task.id)}")
@@ -187,6 +191,7 @@ def _attempt_shape(task: TaskRow, attempt: AttemptRow, end: AttemptEnded | None)
     return {
         **attempt_shape(attempt, task=task.id),
         "result": None if end is None else _result(end),
+        "score": None if end is None or end.score is None else msgspec.to_builtins(end.score),
         "left": None if end is None or end.left is None else asdict(end.left),
         "told": None if end is None or end.told is None else asdict(end.told),
     }
@@ -204,6 +209,8 @@ def _work_lines(end: AttemptEnded) -> Iterator[str]:
             yield f"    not kept: {one_line(some(left.not_kept))}"
         if left.outside:
             yield f"    of yours changed meanwhile: {one_line(some(left.outside))}"
+    if end.score is not None:
+        yield f"    score {one_line(score_words(end.score))}"
     if end.told is not None:
         told = end.told
         parts = [f"agent {told.agent}", told.outcome, told.model, told.session and f"session {told.session}"]
@@ -260,7 +267,7 @@ def _attempt_cells(attempt: AttemptRow, now: int) -> list[object]:
 
 
 def _ending(attempt: AttemptRow) -> str:
-    if attempt.phase in (AttemptPhase.RUNNING, AttemptPhase.NEEDS_INPUT):
+    if attempt.phase in (AttemptPhase.RUNNING, AttemptPhase.NEEDS_INPUT, AttemptPhase.SCORING):
         return f"pid {attempt.pid}"
     if attempt.error is None:
         return "" if attempt.exit_code is None else f"exit code {attempt.exit_code}"

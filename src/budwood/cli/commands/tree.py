@@ -32,6 +32,9 @@ _COLUMNS = (
     Column("WHAT", flexible=True),
     Column("WHY", flexible=True),
 )
+_BRANCH_COLUMNS = (Column("VISITS", right=True), Column("VALUE", right=True))
+"""Of searches that say what they think of a branch; after the rank."""
+_AFTER_RANK = 4
 
 
 @click.command("tree")
@@ -66,10 +69,19 @@ def command(run: str, output: str | None, validate: bool, as_json: bool, where: 
     elif as_json:
         write_json(_shape(tree))
     else:
-        write_table(_COLUMNS, [_cells(node) for node in tree.downwards()])
+        _write_nodes(tree)
         for line in _end(tree):
             click.echo(line)
     return 0
+
+
+def _write_nodes(tree: Tree) -> None:
+    columns, rows = [*_COLUMNS], [_cells(node) for node in tree.downwards()]
+    if any(node.visits is not None for node in tree.nodes):
+        columns[_AFTER_RANK:_AFTER_RANK] = _BRANCH_COLUMNS
+        for node, row in zip(tree.downwards(), rows, strict=True):
+            row[_AFTER_RANK:_AFTER_RANK] = [node.visits, "" if node.worth is None else f"{node.worth:.3f}"]
+    write_table(columns, rows)
 
 
 def _cells(node: TreeNode) -> list[object]:

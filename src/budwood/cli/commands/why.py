@@ -5,6 +5,7 @@ import shlex
 import click
 import msgspec
 
+from budwood._core.candidates import lane_of
 from budwood._core.model import TaskPhase
 from budwood._core.rows import RunRow
 from budwood._core.state import TaskState
@@ -13,7 +14,7 @@ from budwood.cli.commands.status import scene_of
 from budwood.cli.logs import read_log
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
 from budwood.cli.reasons import Reason, Scene, why_run, why_task
-from budwood.cli.standing import way_on
+from budwood.cli.standing import open_command, way_on
 from budwood.cli.text import bold, dim, has_colour, one_line, tinted, visible
 from budwood.project.find import find_run, find_task
 from budwood.project.place import run_dir_of
@@ -90,6 +91,10 @@ def _next(scene: Scene, row: RunRow, task: TaskState | None) -> str | None:
     follows = way_on(scene, row)
     if follows is not None:
         return follows
+    conflicts = scene.state.landing.conflicts
+    lines = list(conflicts) if task is None else [line for line in conflicts if line == lane_of(task.spec)]
+    if lines:
+        return open_command(row.name, lines[0])
     if task is None:
         return f"budwood retry {name}" if scene.state.counts[TaskPhase.FAILED] else None
     if task.phase in (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED) and not task.removed:

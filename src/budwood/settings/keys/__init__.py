@@ -28,6 +28,8 @@ NOT_SETTINGS = frozenset(
         "BUDWOOD_TOKEN",
         "BUDWOOD_USAGE",
         "BUDWOOD_NOTES",
+        "BUDWOOD_IDEA",
+        "BUDWOOD_IDEA_SHA256",
         "BUDWOOD_SCORE_SEED",
         "BUDWOOD_SCORE_REPEAT",
         "BUDWOOD_SCORE_SETTING",

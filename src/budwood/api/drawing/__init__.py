@@ -1,0 +1,40 @@
+"""Pictures of a run, as SVG: what grew from what, what it scored, and when its attempts ran.
+
+Knows how a run is read. Layout is arithmetic, so the same run gives the same picture.
+"""
+
+from budwood._core.choice import choice
+from budwood._core.model import TaskId
+from budwood._core.state import RunState
+from budwood.api.drawing.drawing import Drawing
+from budwood.api.drawing.scores import draw_scores
+from budwood.api.drawing.timeline import draw_timeline
+from budwood.api.drawing.tree import draw_tree
+from budwood.api.look import Look
+from budwood.project.tree import grow
+
+__all__ = ["Drawing", "scores_of", "timeline_of", "tree_of"]
+
+
+def tree_of(look: Look) -> Drawing:
+    """Draw what grew from what."""
+    state, attempts = look.state_and_attempts()
+    return draw_tree(grow(state, attempts), _best(state))
+
+
+def scores_of(look: Look) -> Drawing:
+    """Draw what its candidates scored."""
+    state, attempts = look.state_and_attempts()
+    return draw_scores(grow(state, attempts), _best(state))
+
+
+def timeline_of(look: Look, *, now_ms: int) -> Drawing:
+    """Draw when its attempts ran; those that have not ended, until now."""
+    state, attempts = look.state_and_attempts()
+    names = {task.number: str(task.spec.id) for task in state.tasks}
+    return draw_timeline(state.name, names, attempts, now_ms)
+
+
+def _best(state: RunState) -> TaskId | None:
+    found = choice(state)
+    return None if found is None else found.task.spec.id
