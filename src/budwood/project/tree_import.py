@@ -11,6 +11,7 @@ from hashlib import sha256
 
 import msgspec
 
+from budwood._core.choice import ROOT
 from budwood._core.events import (
     AskingEnded,
     CandidatesJudged,
@@ -41,7 +42,7 @@ from budwood.stores import Store
 from budwood.stores.parts import FORMAT, End, EventPart, Header, Part, encoded
 from budwood.stores.transfer import import_run
 from budwood.strategies.beam import IDEAS_SUFFIX, evaluation, node_group
-from budwood.strategies.beam_nodes import IDEA_PATH, ROOT
+from budwood.strategies.beam_nodes import IDEA_PATH
 from budwood.strategies.ideas import FOLDER, idea
 from budwood.workspaces import Repository
 
@@ -220,8 +221,7 @@ class _Growth:
             muses = bool(tasks) and IDEA_PATH not in tasks[0].env
             halts = any(isinstance(event, RunPaused) for event in events)
             self._refuse_ends(events, depth, wanted)
-            ends = [event for event in events if isinstance(event, AskingEnded)]
-            self.record.take(event for event in events if event not in (*added, *(ends if wanted else ())))
+            self.record.take(event for event in events if not isinstance(event, TasksAdded))
             if not (wanted or (muses and self._has_ideas(tasks))):
                 return False
             if halts:
@@ -240,11 +240,11 @@ class _Growth:
                     raise UsageError(f"the manifest cannot go on by this plan: {reason}")
                 case CandidatesJudged(judgements=judgements):
                     self._refuse_other_promotions(judgements, depth - 1)
-                case AskingEnded(reason=reason) if wanted and reason != "no_ideas":  # the manifest has some
+                case AskingEnded(reason=reason) if wanted:
                     raise UsageError(
                         f"evaluation {wanted[0].id} is at depth {depth}, and by this plan the search ended before: "
                         f"{reason}",
-                        hint="max_depth, max_evals and score of the plan must be what the manifest was made with",
+                        hint="max_depth, max_evals, score and ideas of the plan must lead as far as the manifest",
                     )
 
     def _refuse_other_promotions(self, judgements: Sequence[Judgement], depth: int) -> None:
@@ -252,7 +252,7 @@ class _Growth:
         theirs = {self._task_of[one.id]: one for one in self._manifest.at(depth) if one.promoted_to is not None}
         for judgement in judgements:
             name = str(judgement.task)
-            if name == ROOT or name.endswith(IDEAS_SUFFIX):
+            if name == ROOT or name.endswith(IDEAS_SUFFIX) or judgement.decision == "chosen":
                 continue
             ours = judgement.decision == "promoted"
             if ours == (name in theirs):
