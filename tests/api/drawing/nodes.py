@@ -50,7 +50,9 @@ def node(
     )
 
 
-def tree(nodes: Sequence[TreeNode], *, strategy: str = "beam", direction: Direction = "max") -> Tree:
+def tree(
+    nodes: Sequence[TreeNode], *, strategy: str = "beam", direction: Direction = "max", best: TaskId | None = None
+) -> Tree:
     return Tree(
         run="night",
         strategy=strategy,
@@ -58,7 +60,7 @@ def tree(nodes: Sequence[TreeNode], *, strategy: str = "beam", direction: Direct
         reason="",
         primary="score",
         direction=direction,
-        best=None,
+        best=best,
         nodes=tuple(nodes),
     )
 

@@ -25,7 +25,7 @@ BEAM = [
 
 
 def test_every_task_is_there_with_its_score_its_decision_and_why() -> None:
-    drawing = draw_tree(tree(BEAM), "d")
+    drawing = draw_tree(tree(BEAM, best="d"))
     seen = Seen(drawing)
     assert drawing.text == "Tree of run night (beam): 6 tasks, best d with score 13.25"
     assert seen.texts[:6] == ["root 10", "a 11.5", "b 9", "c", "d 13.25", "e 12"]
@@ -38,24 +38,24 @@ def test_every_task_is_there_with_its_score_its_decision_and_why() -> None:
 
 
 def test_depths_are_columns_and_the_way_to_the_best_is_thick() -> None:
-    drawing = draw_tree(tree(BEAM), "d")
+    drawing = draw_tree(tree(BEAM, best="d"))
     seen = Seen(drawing)
     x = {name: seen.number(f"{name}:", "text", "x") for name in ("root", *"abcde")}
     assert x["root"] < x["a"] == x["b"] == x["c"] < x["d"] == x["e"]
     assert drawing.svg.count('stroke-width="2.6"') == 2
     assert drawing.svg.count('stroke-width="1.2"') == 3
     assert drawing.svg.count('font-weight="bold"') == 4  # root, a, d, and the sentence
-    assert draw_tree(tree(BEAM), None).svg.count('stroke-width="2.6"') == 0
+    assert draw_tree(tree(BEAM)).svg.count('stroke-width="2.6"') == 0
 
 
 def test_a_second_parent_has_a_line_of_its_own() -> None:
     nodes = [node(0, "x"), node(1, "y"), node(2, "both", ("x", "y"), depth=1)]
-    assert draw_tree(tree(nodes, strategy="best-of"), None).svg.count('stroke-dasharray="3 3"') == 1
+    assert draw_tree(tree(nodes, strategy="best-of")).svg.count('stroke-dasharray="3 3"') == 1
 
 
 def test_a_plan_is_drawn_by_what_comes_after_what_in_any_order() -> None:
     nodes = [node(0, "last", ("first",), depth=1, phase=TaskPhase.BLOCKED), node(1, "first", phase=TaskPhase.ACTIVE)]
-    drawing = draw_tree(tree(nodes, strategy=PLAN), None)
+    drawing = draw_tree(tree(nodes, strategy=PLAN))
     assert drawing.text == "Plan of run night: 2 tasks"
     seen = Seen(drawing)
     assert seen.number("first:", "text", "x") < seen.number("last:", "text", "x")
@@ -67,7 +67,7 @@ def test_of_very_many_the_best_is_drawn_with_its_way_and_the_rest_is_counted() -
     nodes += (judged(number, f"t{number}", "root", 1.0, "pruned") for number in range(1, 1001))
     nodes += [judged(1001, "deep", "t900", 2.0, "promoted", depth=2)]
     nodes += (judged(number, f"u{number}", "t1000", 1.0, "pruned", depth=2) for number in range(1002, 1502))
-    drawing = draw_tree(tree(nodes), "deep")
+    drawing = draw_tree(tree(nodes, best="deep"))
     seen = Seen(drawing)
     assert seen.texts[-1] == "and 1,202 more"
     assert "and 1,202 more" in seen.root.attrib["aria-label"]
@@ -79,7 +79,7 @@ def test_of_very_many_the_best_is_drawn_with_its_way_and_the_rest_is_counted() -
 
 def test_nothing_is_cut_off_and_long_names_are_shortened() -> None:
     nodes = [node(0, "x" * 300), node(1, "日本" * 40, ("x" * 300,), depth=1), node(2, "<b>&", ("x" * 300,), depth=1)]
-    seen = Seen(draw_tree(tree(nodes), None))
+    seen = Seen(draw_tree(tree(nodes)))
     assert seen.texts[0].endswith("x…")
     assert f"{'x' * 300}: done" in seen.titles[0]
     assert "<b>&" in seen.texts
@@ -89,7 +89,7 @@ def test_nothing_is_cut_off_and_long_names_are_shortened() -> None:
 
 
 def test_a_run_without_tasks_says_so() -> None:
-    assert "There are no tasks yet." in Seen(draw_tree(tree([]), None)).texts
+    assert "There are no tasks yet." in Seen(draw_tree(tree([]))).texts
 
 
 @pytest.mark.parametrize(

@@ -50,15 +50,15 @@ class _Place:
         return self.x + RADIUS + 6 + width_of(self.label)
 
 
-def draw_tree(tree: Tree, best: TaskId | None) -> Drawing:
+def draw_tree(tree: Tree) -> Drawing:
     """Draw the tasks of a run, each behind what it grew from, and the way to the best as a thick line."""
-    places = _places(tree, best)
+    places = _places(tree)
     drawn = {str(place.node.id): place for place in places}
     parts = [*_edges(places, drawn), *(_drawn(place, tree) for place in places)]
     if not places:
         parts.append(words(MARGIN_PX, HEAD_PX, "There are no tasks yet.", fill="faint"))
     return framed(
-        _sentence(tree, best),
+        _sentence(tree),
         parts,
         width=max((place.end for place in places), default=0.0) - MARGIN_PX,
         bottom=max((place.y for place in places), default=HEAD_PX) + ROW_PX / 2,
@@ -86,8 +86,9 @@ def told_of(node: TreeNode, primary: str) -> tuple[str, ...]:
         f"{node.id}: {node.decision or node.phase.value}",
         node.title or node.idea,
         value + spread,
-        "" if score is None or score.valid else f"not valid: {score.why}",
+        "" if score is None or score.valid else "not valid",
         node.why,
+        "" if node.visits is None else f"{counted(node.visits, 'visit')}, worth {node.worth or 0.0:.2f}",
         ", ".join(
             each
             for each in (
@@ -100,19 +101,19 @@ def told_of(node: TreeNode, primary: str) -> tuple[str, ...]:
     )
 
 
-def _sentence(tree: Tree, best: TaskId | None) -> str:
+def _sentence(tree: Tree) -> str:
     what = f"Plan of run {tree.run}" if tree.strategy == PLAN else f"Tree of run {tree.run} ({tree.strategy})"
     said = f"{what}: {counted(len(tree.nodes), 'task')}"
-    value = next((node.value for node in tree.nodes if node.id == best), None)
-    if best is None:
+    if tree.best is None:
         return said
-    return f"{said}, best {best}" + ("" if value is None else f" with {tree.primary} {value:g}")
+    value = next((node.value for node in tree.nodes if node.id == tree.best), None)
+    return f"{said}, best {tree.best}" + ("" if value is None else f" with {tree.primary} {value:g}")
 
 
-def _places(tree: Tree, best: TaskId | None) -> list[_Place]:
+def _places(tree: Tree) -> list[_Place]:
     by_id = {str(node.id): place for place, node in enumerate(tree.nodes)}
     parents = {place: by_id.get(str(node.parent)) for place, node in enumerate(tree.nodes)}
-    way = _way(parents, None if best is None else by_id.get(str(best)))
+    way = _way(parents, by_id.get(str(tree.best)))
     chosen = sorted(drawn_first(parents, _by_interest(tree.nodes, parents, way), MOST))
     nodes = [tree.nodes[each] for each in chosen]
     drawn = set(chosen)
@@ -127,7 +128,7 @@ def _places(tree: Tree, best: TaskId | None) -> list[_Place]:
             node=node,
             x=columns[node.depth],
             y=HEAD_PX + ROW_PX * rows[place],
-            word=word_of(node, best),
+            word=word_of(node, tree.best),
             label=labels[place],
             is_on_way=chosen[place] in way,
         )
