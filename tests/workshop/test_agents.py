@@ -8,7 +8,7 @@ from tests.agents.starting import FAKES
 from tests.cli.world import wait_for
 from tests.workshop.site import Site, task
 
-from budwood._core.events import AttemptQueued, AttemptStarted, Event, Recorded, RunPaused, RunWaiting
+from budwood._core.events import AttemptQueued, AttemptStarted, Recorded, RunPaused, RunWaiting
 from budwood._core.model import AttemptPhase
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -92,14 +92,15 @@ def test_others_go_on_while_an_account_rests(site: Site) -> None:
         slots=1,
     )
     run = site.start("run", "plan.toml")
-    wait_for(lambda: any(isinstance(event, RunWaiting) for event in _events_so_far(site)), what="that the run waits")
+    wait_for(lambda: _is_waiting(site), what="that the run waits", within_s=site.within_s)
     assert [(str(end.task), end.attempt) for end in site.ends()] == [("limited", 1), ("goes-on", 1)]
     run.terminate()
     site.finish(run)
 
 
-def _events_so_far(site: Site) -> list[Event]:
-    return site.events() if site.has_store and site.runs() else []
+def _is_waiting(site: Site) -> bool:
+    known = site.events() if site.has_store and site.runs() else []
+    return any(isinstance(event, RunWaiting) for event in known)
 
 
 def test_a_list_of_agents_falls_through_to_the_next(site: Site) -> None:
