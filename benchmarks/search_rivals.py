@@ -18,7 +18,7 @@ PROMPT = "Move circles so that the sum of the radii grows."
 class Plain(Strategy):
     """Grows from any candidate, or always from the best; attempts at one time are as many as mcts has."""
 
-    window = 12
+    window = 8
 
     def __init__(self, attempts: int, grows_from: Literal["any", "best"]) -> None:
         self._attempts = attempts

@@ -76,7 +76,7 @@ def goal_is_met(state: RunState) -> bool:
 def _may_be_wanted(task: TaskState) -> bool:
     if task.phase is not TaskPhase.DONE or str(task.spec.id) == ROOT:
         return False
-    if task.judgement is not None:
+    if task.judgement is not None and task.judgement.decision != "pruned":
         return task.judgement.decision in ("chosen", "kept", "promoted")
     return task.score is not None and task.score.valid
 
