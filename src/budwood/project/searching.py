@@ -5,6 +5,7 @@ a search decides.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -14,7 +15,7 @@ from budwood._core.scores import Scoring
 from budwood._core.state import RunState
 from budwood.errors import SettingsError, UsageError
 from budwood.plans import AGENT_RETRIES, AGENT_TIMEOUT_S, task_defaults
-from budwood.project.ideas import hashes, ideas_differ, read_ideas
+from budwood.project.ideas import hashes, ideas_differ, place_of, read_ideas
 from budwood.project.place import Project
 from budwood.settings import DEFAULT, Resolved
 from budwood.strategies import BUILT_IN, Strategy
@@ -48,16 +49,16 @@ def search_options(project: Project, resolved: Resolved, *, source: str) -> dict
         # As it comes back from the store: a run that goes on compares what it began with.
         given["scoring"] = msgspec.json.decode(msgspec.json.encode(scoring))
     if name == "beam" and "ideas" in given:
-        given["ideas"] = _ideas(given["ideas"], source=source)
+        given["ideas"] = _ideas(given["ideas"], where=place_of(source, root=project.root))
     return given
 
 
-def _ideas(folder: object, *, source: str) -> list[dict[str, object]]:
+def _ideas(folder: object, *, where: Path) -> list[dict[str, object]]:
     if not isinstance(folder, str) or not folder:
         raise SettingsError(
             f"ideas is {folder!r}", hint='ideas = "…" in [run.options] names a folder: each file is one'
         )
-    return read_ideas(folder, source=source)
+    return read_ideas(folder, where=where)
 
 
 def refuse_another_search(state: RunState, created: RunCreated) -> None:
