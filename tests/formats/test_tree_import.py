@@ -36,7 +36,7 @@ def run(tmp_path: Path, grove: Grove) -> TreeRun:
     made.evaluation(5, 1, "c", worth=3)
     made.evaluation(6, 1, "d", state="running", worth=2)
     made.evaluation(7, 2, "e", state="failed")
-    made.evaluation(8, 2, "a", state="queued", worth=1)
+    made.evaluation(8, 2, "f", state="queued", worth=1)
     made.completed_depths = [0]
     return made
 

@@ -119,7 +119,8 @@ class TreeRun:
         """Commit what the idea makes of a commit, without touching anything that the user has."""
         if self.grove is None:
             return "1" * 40
-        root, env = self.grove.root, {**self.grove.env, "GIT_INDEX_FILE": str(self.folder / "index")}
+        root = self.grove.root
+        env = {**self.grove.env, "GIT_INDEX_FILE": str(self.folder / "index")}
 
         def git(*words: str, stdin: str = "") -> str:
             done = subprocess.run(

@@ -101,6 +101,16 @@ def test_a_judge_reads_the_patches_and_its_word_counts(halves: Halves) -> None:
     assert halves.decisions() == {"root": "", "try-1": "kept", "try-2": "chosen"}
 
 
+def test_a_judge_that_is_kept_in_sees_the_patches_and_may_leave_its_choice(halves: Halves, bwrap: Path) -> None:
+    halves.env["PATH"] = f"{bwrap}:{halves.env['PATH']}"
+    halves.agent(
+        "wise",
+        'grep -q "+3" "$BUDWOOD_OTHERS/try-2.patch" && echo \'{"choice": "try-2"}\' > "$BUDWOOD_NOTES/choice.json"',
+    )
+    two_halves(halves, "--judge", "wise", "--sandbox", "bwrap")
+    assert halves.decisions()["try-2"] == "chosen"
+
+
 @pytest.mark.parametrize("answer", ["true", 'echo "both are fine" > "$BUDWOOD_NOTES/choice.json"', "exit 1"])
 def test_a_judge_without_an_answer_leaves_it_to_the_score(halves: Halves, answer: str) -> None:
     halves.agent("wise", answer)
