@@ -90,7 +90,7 @@ class Tree:
             if node.pair is not None:
                 return node.pair
             child = self._most_promising(node)
-            if child is None or len(node.children) < self._width(node):
+            if child is None:
                 return node, None
             node = child
 
@@ -165,13 +165,21 @@ class Tree:
         return node is not self.root and node.barren >= max(self._shape.patience, node.visits // 2)
 
     def _width(self, node: Node) -> int:
-        visits = node.visits + node.under_way + 1
-        return min(node.room, math.ceil(self._shape.widening * math.sqrt(visits)))
+        return math.ceil(self._shape.widening * math.sqrt(node.visits + node.under_way + 1))
 
     def _most_promising(self, node: Node) -> Node | None:
-        """Choose the open child with the highest upper confidence bound, the first of equals; None if none is open."""
+        """Choose the open child with the highest upper confidence bound, the first of equals; None to grow right here.
+
+        That is so where none is open, where the node has few children for its visits, and where it has room and itself
+        promises more, as a branch that was visited once for each child: a bad child is no reason to go on from it.
+        """
         weight = self._shape.exploration * math.sqrt(math.log(node.visits + node.under_way + 1))
         chosen, highest = None, -math.inf
+        if len(node.children) < node.room:
+            if len(node.children) < self._width(node):
+                return None
+            own = 0.0 if node.rank is None else max(0.0, node.rank - self._worst) / self._span
+            highest = own + weight / math.sqrt(len(node.children) + 1)
         for child in node.children:
             if child.rank is not None and not child.closed:
                 bound = self.value(child) + weight / math.sqrt(child.visits + child.under_way)
