@@ -56,7 +56,10 @@ class Node:
     best: float = -math.inf
     barren: int = 0
     """How many attempts in a row brought its branch no gain."""
+    spent: bool = False
+    """Whether it can have no more children, and none of those that it has is open."""
     closed: bool = False
+    """Whether nothing more is expected of its branch."""
     pairs: set[tuple[str, str]] = field(default_factory=set)
     """Those of its children that were merged."""
     pair: "tuple[Node, Node] | None" = None
@@ -116,6 +119,7 @@ class Tree:
             self._welcome(node, rank)
             rank = self._stretch(rank)
         changed: list[Node] = []
+        news = True
         for each in node.path():
             each.under_way -= 1
             each.visits += 1
@@ -126,7 +130,11 @@ class Tree:
                 each.best, each.barren = rank, 0
             elif each is not node:
                 each.barren += 1
-            closed = self._is_over(each)
+            if news:
+                each.spent = _is_spent(each)
+            closed = each.spent or self.is_barren(each)
+            # What is above changes by an end or by a change right below; so most of the path is quickly done.
+            news = each is node or closed != each.closed
             if closed != each.closed:
                 each.closed = closed
                 changed.append(each)
@@ -187,16 +195,6 @@ class Tree:
                     chosen, highest = child, bound
         return chosen
 
-    def _is_over(self, node: Node) -> bool:
-        """Say whether nothing more is to be expected of a branch; what is under way there may open it again."""
-        if self.is_barren(node):
-            return True
-        if len(node.children) < node.room or any(
-            child.rank is not None and not child.closed for child in node.children
-        ):
-            return False
-        return sum(child.ended for child in node.children) >= node.room
-
     def _begin_anew(self) -> list[Node]:
         """Open the best candidate, at its second time the root; return what is open now."""
         if self.restarts >= self._shape.restarts:
@@ -208,8 +206,15 @@ class Tree:
         chosen.room += self._shape.max_children
         opened = list(chosen.path())
         for each in opened:
-            each.closed, each.barren = False, 0
+            each.closed, each.spent, each.barren = False, False, 0
         return opened
+
+
+def _is_spent(node: Node) -> bool:
+    """Say whether a node has no room for more children and none that is open; what is under way may open it again."""
+    if any(child.rank is not None and not child.closed for child in node.children):
+        return False
+    return sum(child.ended for child in node.children) >= node.room
 
 
 def _pair(node: Node) -> tuple[Node, Node] | None:
