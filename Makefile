@@ -58,7 +58,7 @@ demo: $(VENV)/.ready ## Watch runs being killed and resumed, with nothing lost
 
 test: $(VENV)/.ready ## Run all tests (15 to 20 minutes on two cores)
 	cargo test --release --locked --workspace --exclude budwood-cards
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 quick: $(VENV)/.ready ## Run the quick tests (under a minute, downloads nothing)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not crash and not postgres and not torture and not wheel"

@@ -20,7 +20,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "torture" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.torture)
-    items.sort(key=lambda item: "test_unprivileged" not in item.nodeid)  # each runs a suite; last, one would wait alone
+    items.sort(key=_urgency)
+
+
+def _urgency(item: pytest.Item) -> int:
+    """Suites that run others first, quick tests last: else the others would wait for one at the end."""
+    if "test_unprivileged" in item.nodeid:
+        return 0
+    return 1 if item.get_closest_marker("slow") else 2
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from budwood.agents.prompts import (
     NAMES,
     NOTE_BYTES,
     NOTES,
+    OTHERS_BYTES,
     TASK_BYTES,
     check_prompt_template,
     cut,
@@ -177,3 +178,13 @@ def test_parts_vanish_with_their_lines() -> None:
     check_template(text, ["b"], where="t", needs="b")
     assert fill(text, {"b": ""}) == "a\nc .\n"
     assert fill(text, {"b": "x"}) == "a\nB: x\nc yes.\n"
+
+
+def test_what_others_changed_is_set_in_and_shares_the_room() -> None:
+    patch = "diff --git a/x b/x\n+# not a heading\n"
+    written = prompt_for(CLAUDE, Briefing(task="Judge.", others={"try-1": patch, "try-2": ""}))
+    assert "# What others have changed, which is not in the working directory\n\ntry-1:\n\n    diff --git" in written
+    assert "\n    +# not a heading\n\ntry-2:\n\n    nothing\n" in written
+    long = prompt_for(CLAUDE, Briefing(task="Judge.", others=dict.fromkeys("abcd", "x\n" * OTHERS_BYTES)))
+    assert OTHERS_BYTES < len(long) < 4 * OTHERS_BYTES
+    assert long.count("bytes are left out here") == 4

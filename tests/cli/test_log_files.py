@@ -197,8 +197,8 @@ def test_a_directory_that_cannot_be_written_is_an_error(over: Told, out: Path) -
 
 @needs_root
 @pytest.mark.slow
-def test_all_of_this_holds_for_an_unprivileged_user() -> None:
-    run_as_nobody(["tests/cli/test_log_files.py", "tests/cli/test_export.py"])
+def test_what_cannot_be_written_is_said_to_an_unprivileged_user() -> None:
+    run_as_nobody(["tests/cli/test_log_files.py", "tests/cli/test_export.py", "-k", "cannot or directory"])
 
 
 def test_a_large_log_is_copied_from_its_attempts_directory(over: Told, out: Path) -> None:

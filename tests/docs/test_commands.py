@@ -3,12 +3,14 @@
 import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import msgspec
 import pytest
 from tests.cli.test_help import COMMANDS, PATHS
 from tests.docs.pages import ROOT, samples
+from tests.search.grove import FOUR, Grove
 from tests.support.evening import Evening, made_evening
 from tests.support.program import call
 from tests.support.told import Told, under_way
@@ -34,6 +36,8 @@ after = [1]
 
 OF_AGENTS = ("review", "diff", "compare", "best", "lanes", "recover", "gc", "plan conflicts")
 """Commands about workspaces: their samples are of a run that had some."""
+OF_SEARCHES = ("tree",)
+"""Commands about searches."""
 
 
 def entry(path: str) -> str:
@@ -99,7 +103,7 @@ def test_every_json_sample_about_workspaces_has_the_shape_of_what_is_written(
 
 @pytest.mark.parametrize(
     ("line", "sample"),
-    [(line, sample) for line, sample in json_samples() if not line.startswith(OF_AGENTS)],
+    [(line, sample) for line, sample in json_samples() if not line.startswith((*OF_AGENTS, *OF_SEARCHES))],
     ids=lambda given: given if isinstance(given, str) else "",
 )
 def test_every_json_sample_has_the_shape_of_what_is_written(project: Told, line: str, sample: object) -> None:
@@ -108,6 +112,19 @@ def test_every_json_sample_has_the_shape_of_what_is_written(project: Told, line:
         assert isinstance(sample, dict)
         written["settings"] = {name: written["settings"][name] for name in sample["settings"]}
     assert shape(sample) == shape(written)
+
+
+@pytest.mark.slow
+def test_every_json_sample_about_searches_has_the_shape_of_what_is_written(tmp_path: Path) -> None:
+    grove = Grove(tmp_path / "project")
+    grove.ideas(**FOUR)
+    grove.beam(options={"max_depth": 1})
+    grove.call("run", "plan.toml")
+    about = [(line, sample) for line, sample in json_samples() if line.startswith(OF_SEARCHES)]
+    assert len(about) == 2
+    for line, sample in about:
+        assert shape(sample) == shape(msgspec.json.decode(grove.call(*shlex.split(line)).out))
+    grove.end()
 
 
 def shape(value: object) -> object:

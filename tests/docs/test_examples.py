@@ -11,6 +11,7 @@ import pytest
 from tests.docs.pages import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+PLAYED = set(re.findall(r"python (examples/\S+)", (ROOT / "Makefile").read_text()))
 _EXIT = re.compile(r"exit code (\d+)")
 _COUNTS = re.compile(r"\d+ (?:done|failed|skipped)")
 
@@ -66,6 +67,18 @@ def test_the_large_plan_has_as_many_tasks_as_asked_and_runs(project: Path) -> No
     ran = budwood("run", "large.json", cwd=project)
     assert ran.returncode == 0, ran.stderr
     assert "120 done" in ran.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.crash
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("program", sorted(PLAYED - {"examples/mcts/mcts.py"}))  # tests/search plays that one
+def test_what_the_demo_plays_comes_to_what_it_says(program: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / program), str(tmp_path / "there")]
+    played = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=580, check=False)
+    said = played.stdout.partition("Is that so?\n")[2].splitlines()
+    assert (played.returncode, [line.split()[0] for line in said]) == (0, ["yes"] * len(said)), played.stdout
+    assert said
 
 
 def test_tasks_of_yokeflow_are_drawn_in_its_batches(project: Path) -> None:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 from tests.api.kernel import Notebook, notebook_in
-from tests.docs.pages import ROOT, samples
+from tests.docs.pages import ROOT, Shell, samples
+from tests.docs.test_samples import try_sample
 
 EXAMPLES = [ROOT / "examples/functions.py", ROOT / "examples/own_strategy.py"]
 TUTORIAL = (ROOT / "docs/tutorial/python.md").read_text(encoding="utf-8")
+IN_A_NOTEBOOK = (ROOT / "docs/how-to/notebook.md").read_text(encoding="utf-8")
 STRATEGY = (ROOT / "docs/tutorial/own-strategy.md").read_text(encoding="utf-8")
 
 
@@ -69,3 +71,19 @@ def test_the_cells_of_the_tutorial_run(notebook: Notebook) -> None:
     assert [cell.error for cell in left] == ["", "", ""]
     assert left[1].shown
     assert left[2].value == "420.0"
+
+
+@pytest.mark.slow
+def test_the_cells_of_looking_at_a_search_run(tmp_path: Path) -> None:
+    with Shell(tmp_path, {}) as shell:
+        wrong = [try_sample(sample, shell) for sample in samples(IN_A_NOTEBOOK) if sample.language != "python"]
+    assert not any(wrong)
+    cells = [sample.text for sample in samples(IN_A_NOTEBOOK) if sample.language == "python"]
+    with notebook_in(tmp_path / "handbook", home=tmp_path) as notebook:
+        left = [notebook.run(cell) for cell in cells]
+    assert [cell.error for cell in left] == [""] * 6
+    assert left[1].value == "<Tree of run words (best-of): 4 tasks, best union-1-2 with score 9>"
+    assert left[2].value == "<Scores of run words: 4 candidates, best score 9, the root has 14>"
+    assert left[3].value.startswith("<Attempts of run words: 4 in ")
+    assert left[4].value.splitlines()[1].split()[1:4] == ["union-1-2", "9.0", "chosen"]
+    assert left[5].text.startswith("union-1-2 9.0 ['intro.md', 'usage.md']\ndiff --git a/intro.md b/intro.md\n")

@@ -3,13 +3,24 @@
 import pytest
 from tests.support.unprivileged import needs_root, run_as_nobody
 
+HERE = "tests/executors"
+OF_RIGHTS = (
+    f"{HERE}/test_local.py",
+    f"{HERE}/test_processes.py",
+    f"{HERE}/test_places.py",
+    f"{HERE}/test_tokens.py",
+    f"{HERE}/test_call_drivers.py",
+    f"{HERE}/test_worker.py::test_a_namespace_contains_a_worker_too",
+)
+"""Processes, namespaces, locks and places; what a function returns or prints is the same for everybody."""
+
 
 @needs_root
 @pytest.mark.slow
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize("suite", ["executors", "engine"])
-def test_executors_and_engine_pass_as_an_unprivileged_user(suite: str) -> None:
-    run_as_nobody([f"tests/{suite}", "--ignore=tests/executors/test_unprivileged.py"], timeout_s=360)
+@pytest.mark.timeout(900)
+def test_executors_pass_as_an_unprivileged_user(*, torture: bool) -> None:
+    everything = [HERE, "tests/engine", f"--ignore={HERE}/test_unprivileged.py"]
+    run_as_nobody(everything if torture else [*OF_RIGHTS], timeout_s=860)
 
 
 @needs_root

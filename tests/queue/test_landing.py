@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.world import wait_for
 from tests.queue.plans import conflict_of, doing, events, lane, lanes, published, shell, solve
 from tests.workshop.site import Site, do, steps, task
 
@@ -34,6 +35,18 @@ def test_without_verify_a_person_asks(site: Site) -> None:
     assert "merged    lane x, lane y" in site.call("merge", "plan").err
     assert published(site, "b.txt") == "b"
     assert site.call("merge", "plan").code == 0  # nothing is left to do
+
+
+def test_who_asks_while_the_run_is_driven_is_answered_and_its_driver_merges(site: Site) -> None:
+    go = site.root.parent / "go"
+    held = f"echo x > x.txt; touch '{go}-began'; until [ -e '{go}' ]; do sleep 0.1; done"
+    site.agents(doing("x", held), lane("y", y__txt="y\n"), slots=2)
+    driver = site.start("run", "plan.toml")
+    wait_for(Path(f"{go}-began").exists, what="the run")
+    assert "merged when every task has ended" in site.call("merge", "plan", "--into", "side").err
+    go.touch()
+    assert "merged    lane x, lane y into budwood/plan and side" in site.finish(driver).err
+    assert site.git("show", "side:x.txt") == "x"
 
 
 def test_verify_names_the_lane_that_broke_it_and_publishes_the_others(site: Site) -> None:

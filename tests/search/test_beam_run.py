@@ -1,6 +1,8 @@
 """Beam with real workspaces, agents and scores, as a user calls it."""
 
 import json
+import sqlite3
+from contextlib import closing
 
 import pytest
 from tests.search.grove import FOUR, Grove
@@ -67,6 +69,15 @@ def test_the_record_of_a_search_is_validated(grove: Grove) -> None:
     assert ("candidate", "d1-e0003.1") in names
     assert all(len(each["sha256"]) == 64 for each in found["artefacts"])
 
+    with closing(sqlite3.connect(grove.root / ".budwood" / "store.db")) as store:
+        was = '"d1-e0004","decision":"pruned"'
+        sql = "UPDATE event SET body = replace(body, ?, ?) WHERE kind = 'candidates_judged'"
+        store.execute(sql, (was, was.replace("pruned", "promoted")))
+        store.commit()
+    said = grove.call("tree", "--validate", code=1)
+    assert "wrong  d1-e0004 was promoted with rank 0.2" in said.out
+    assert "and by the scores is pruned with rank 0.2" in said.out
+
     lost = grove.end_of("d1-e0003").left
     assert lost is not None
     refs = grove.git("for-each-ref", "--format=%(refname)", "refs/budwood/").split()
@@ -74,7 +85,7 @@ def test_the_record_of_a_search_is_validated(grove: Grove) -> None:
         grove.git("update-ref", "-d", ref)
     said = grove.call("tree", "--validate", code=1)
     assert "wrong  d1-e0003.1: the ref " in said.out
-    assert "5 problems" in said.err
+    assert "6 problems" in said.err
 
 
 def test_a_depth_at_a_time(grove: Grove) -> None:
@@ -153,7 +164,7 @@ def test_a_dry_run_shows_what_depth_one_would_try_in_order(grove: Grove) -> None
     grove.ideas(d="worth 1", a="# Widen\nworth 2")
     grove.beam()
     said = grove.call("run", "plan.toml", "--dry-run").out.splitlines()
-    assert "  root  the start" in said
+    assert "  root  what there is already" in said
     assert "  d1-e0001  after root  Widen  ideas/a.md" in said
     assert "  d1-e0002  after root  worth 1  ideas/d.md" in said
 

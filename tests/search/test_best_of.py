@@ -85,6 +85,20 @@ def test_what_there_is_already_is_scored_beside_the_attempts_and_only_where_anyt
     assert names(without) == [["try-1", "try-2"]]
 
 
+def test_who_attempts_first_judges_and_puts_together_where_nobody_is_named() -> None:
+    played = play({"try-1": 1, "try-2": 2}, n=2, agents=["a", "b"], choose="judge", synthesise="agent")
+    assert [task.agent for answer in played.answers[1:] for task in answer] == [("a",), ("a",)]
+
+
+def test_many_attempts_are_compared_at_once() -> None:
+    scores: Scores = {f"try-{n}": float(n * 7919 % 2003) for n in range(1, 2001)}
+    played = play({"root": 1.0, **scores}, n=2000, synthesise="union", unions=3)
+    assert len(played.answers[1]) == 3
+    found = chosen(played)
+    assert found is not None
+    assert found.task == max(scores, key=lambda name: scores[name] or 0.0)
+
+
 # --- choosing by score ---
 
 

@@ -49,6 +49,12 @@ def test_the_best_is_there_with_its_files_diff_and_output(place: Halves) -> None
     assert budwood.open_run(run.name, directory=place.root).best == best
     with pytest.raises(NoSuchId):
         run.candidate("nobody")
+    assert run.approve("try-2") == "approved: try-2"
+    assert getattr(run.best, "task", None) == "try-2"
+    run.reject("try-2")
+    assert getattr(run.best, "task", None) == "try-1"
+    with pytest.raises(UsageError, match="names its tasks"):
+        run.approve()
 
 
 def test_it_can_be_awaited_and_put_together(place: Halves) -> None:

@@ -57,6 +57,7 @@ def test_only_the_chosen_line_is_merged(halves: Halves) -> None:
     halves.call("merge", "best-of", "--into", "main")
     assert (halves.root / "left.txt").read_text() == "left\n5\nend\n"
     assert (halves.root / "right.txt").read_text() == "right\n1\nend\n"
+    assert halves.git("branch", "--format=%(refname:short)").split() == ["budwood/best-of", "main"]
 
 
 def test_who_approves_chooses(halves: Halves) -> None:
@@ -98,6 +99,16 @@ def test_a_judge_reads_the_patches_and_its_word_counts(halves: Halves) -> None:
     said = two_halves(halves, "--judge", "wise")
     assert "best    try-2  judge: I like three" in said
     assert halves.decisions() == {"root": "", "try-1": "kept", "try-2": "chosen"}
+
+
+def test_a_judge_that_is_kept_in_sees_the_patches_and_may_leave_its_choice(halves: Halves, bwrap: Path) -> None:
+    halves.env["PATH"] = f"{bwrap}:{halves.env['PATH']}"
+    halves.agent(
+        "wise",
+        'grep -q "+3" "$BUDWOOD_OTHERS/try-2.patch" && echo \'{"choice": "try-2"}\' > "$BUDWOOD_NOTES/choice.json"',
+    )
+    two_halves(halves, "--judge", "wise", "--sandbox", "bwrap")
+    assert halves.decisions()["try-2"] == "chosen"
 
 
 @pytest.mark.parametrize("answer", ["true", 'echo "both are fine" > "$BUDWOOD_NOTES/choice.json"', "exit 1"])

@@ -3,11 +3,13 @@
 import pytest
 from tests.support.unprivileged import needs_root, run_as_nobody
 
+OF_FILES = ("test_sqlite.py", "test_sqlite_faults.py", "test_sqlite_locks.py", "test_wal.py", "test_mounts.py")
+"""What a server does, and what a run is when it arrives elsewhere, is the same for everybody."""
+
 
 @needs_root
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_all_of_it_passes_as_an_unprivileged_user() -> None:
-    # What a server does to its connections and its disk is the same for everybody.
-    of_the_server = ("test_postgres_cuts.py", "test_postgres_faults.py")
-    run_as_nobody(["tests/stores", *(f"--ignore=tests/stores/{name}" for name in of_the_server)])
+@pytest.mark.timeout(900)
+def test_stores_in_files_pass_as_an_unprivileged_user(*, torture: bool) -> None:
+    everything = ["tests/stores", "--ignore=tests/stores/test_unprivileged.py"]
+    run_as_nobody(everything if torture else [f"tests/stores/{name}" for name in OF_FILES], timeout_s=860)

@@ -109,6 +109,14 @@ class TestDirectories:
         assert plan_gc(take_stock(folder, repository), ended=[]) == []
         assert (made.path / "made").read_text() == "dear"
 
+    def test_one_whose_ref_was_folded_is_given_back(self, pool: Pool, repository: Repository) -> None:
+        pool.hand_out("night/1.1", repository.resolve("HEAD"))
+        pool.keep("night/1.1", "refs/budwood/night/1.1", message="m")
+        assert fold(repository, "night") == 1
+        assert repository.ref("refs/budwood/night/1.1") is None
+        pool.hand_back("night/1.1", "refs/budwood/night/1.1")
+        assert pool.holders() == []
+
     def test_a_pinned_one_is_named_and_stays(self, pool: Pool, repository: Repository, folder: Path) -> None:
         pool.hand_out("night/1.1", repository.resolve("HEAD"))
         pool.pin("night/1.1")

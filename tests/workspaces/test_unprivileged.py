@@ -3,11 +3,15 @@
 import pytest
 from tests.support.unprivileged import needs_root, run_as_nobody
 
+OF_RIGHTS = ("test_kinds.py", "test_bring.py", "test_leases.py", "test_pool.py", "test_repository.py")
+"""What is handed out, kept and taken back; patterns, ports and what git computes are the same for everybody."""
+
 
 @needs_root
 @pytest.mark.slow
-@pytest.mark.timeout(420)
-def test_workspaces_pass_as_an_unprivileged_user() -> None:
+@pytest.mark.timeout(900)
+def test_workspaces_pass_as_an_unprivileged_user(*, torture: bool) -> None:
+    everything = ["tests/workspaces", "--ignore=tests/workspaces/test_unprivileged.py"]
     # Of the two kinds that are checkouts one is enough: rights do not tell them apart.
-    suite = ["tests/workspaces", "--ignore=tests/workspaces/test_unprivileged.py", "-k", "not Worktree"]
-    run_as_nobody(suite, timeout_s=380)
+    sample = [*(f"tests/workspaces/{name}" for name in OF_RIGHTS), "-k", "not Worktree"]
+    run_as_nobody(everything if torture else sample, timeout_s=860)

@@ -40,6 +40,13 @@ def retry(look: Look, tasks: Sequence[TaskId]) -> tuple[str, bool]:
         return _answer(asked, request), asked.store.holder(look.run) is not None
 
 
+def decide(look: Look, kind: str, tasks: Sequence[TaskId]) -> str:
+    """Approve or reject what tasks made."""
+    with _asked(look) as asked:
+        names = _names(look, asked, tasks)
+        return _answer(asked, ask(asked, kind, tasks=names, alone=lambda request: Alone(asked).record()))
+
+
 @contextmanager
 def _asked(look: Look) -> Iterator[Asked]:
     with look.open() as store:

@@ -34,7 +34,7 @@ def frame_of(look: Look) -> "DataFrame":
             "score": pandas.Series([node.value for node in wanted], dtype=float),
             "valid": pandas.array(valid, dtype="boolean"),
             "decision": [node.decision for node in wanted],
-            "why": [_why(node) for node in wanted],
+            "why": [node.why for node in wanted],
             "attempts": [node.attempts for node in wanted],
             "duration_s": pandas.Series([took.get(node.number) for node in wanted], dtype=float),
             "cost_usd": pandas.Series([node.cost_usd for node in wanted], dtype=float),
@@ -67,7 +67,3 @@ def _metric_names(nodes: list[TreeNode]) -> list[str]:
 
 def _metric(node: TreeNode, name: str) -> float | None:
     return None if node.score is None else node.score.metrics.get(name)
-
-
-def _why(node: TreeNode) -> str:
-    return node.why or ("" if node.score is None else node.score.why)

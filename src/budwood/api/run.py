@@ -248,6 +248,14 @@ class Run:
             go_on_again(self, self._inside)
         return answer
 
+    def approve(self, *tasks: TaskId) -> str:
+        """Approve what tasks made; in a search, choose it. Return what was answered."""
+        return asking.decide(self._look, "approve", tasks)
+
+    def reject(self, *tasks: TaskId) -> str:
+        """Reject what tasks made: it is not merged, and not chosen. Return what was answered."""
+        return asking.decide(self._look, "reject", tasks)
+
     # --- in a `with`, and in a notebook ---
 
     def __enter__(self) -> Self:

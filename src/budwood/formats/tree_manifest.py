@@ -144,6 +144,10 @@ class Manifest:
         """List the evaluations of a depth."""
         return [one for one in self.evaluations if one.depth == depth]
 
+    def depth_of(self, node: str) -> int:
+        """Say how deep a node is: the root at 0."""
+        return _depth(self.nodes, node)
+
     def is_decided(self, depth: int) -> bool:
         """Say whether it was decided there who of a depth goes on."""
         return depth in self.completed_depths or any(one.promoted_to is not None for one in self.at(depth))

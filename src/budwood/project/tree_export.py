@@ -13,11 +13,12 @@ from hashlib import sha256
 
 import msgspec
 
-from budwood._core.events import AttemptEnded
+from budwood._core.choice import ROOT
+from budwood._core.events import AttemptEnded, CandidatesJudged
 from budwood._core.model import OPEN_ATTEMPT, TaskPhase
 from budwood._core.replay import fold
 from budwood._core.rows import AttemptRow, RunRow
-from budwood._core.scores import Score
+from budwood._core.scores import Judgement, Score
 from budwood._core.state import RunState, TaskState
 from budwood.errors import UsageError
 from budwood.formats.tree_folder import IDEAS
@@ -26,7 +27,7 @@ from budwood.project.bench import run_refs
 from budwood.project.times import iso
 from budwood.stores import Store
 from budwood.strategies.beam import IDEAS_SUFFIX
-from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, ROOT
+from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256
 from budwood.strategies.ideas import ideas_in_notes
 
 Plain = dict[str, object]
@@ -68,10 +69,15 @@ class _Tree:
             self._attempts.setdefault(attempt.task, []).append(attempt)
         self._thought: dict[str, Mapping[str, str]] = {}
         """By the task that asked for ideas, those."""
+        self._judged: dict[str, Judgement] = {}
+        """What was decided when the depth of a task was, whatever was chosen at the end."""
         for recorded in store.read(row.id):
-            if isinstance(recorded.event, AttemptEnded):
-                self._note_ideas(recorded.event)
-        promoted = [task for task in self._tried if task.judgement and task.judgement.decision == "promoted"]
+            match recorded.event:
+                case AttemptEnded():
+                    self._note_ideas(recorded.event)
+                case CandidatesJudged(judgements=judgements):
+                    self._judged |= {str(each.task): each for each in judgements if each.decision != "chosen"}
+        promoted = [task for task in self._tried if self._decision(task) == "promoted"]
         self._nodes = {ROOT: "0000"} | {str(task.spec.id): f"{n:04d}" for n, task in enumerate(promoted, start=1)}
         self._depths = {ROOT: 0}
         for task in self._tried:
@@ -105,12 +111,14 @@ class _Tree:
             found = ideas_in_notes(msgspec.json.decode(end.result), task=name)
             self._thought[name] = {one.path: one.text for one in found}
 
+    def _decision(self, task: TaskState) -> str:
+        judged = self._judged.get(str(task.spec.id))
+        return "" if judged is None else judged.decision
+
     def _standing(self) -> Plain:
-        decided = {self._depths[str(task.spec.id)] for task in self._tried if task.judgement is not None}
+        decided = {self._depths[str(task.spec.id)] for task in self._tried if self._decision(task)}
         evaluated = max(self._depths.values())
-        frontier = [
-            name for name in self._nodes if self._depths[name] == max(self._depths[node] for node in self._nodes)
-        ]
+        deepest = max(self._depths[name] for name in self._nodes)
         return {
             "current_depth": max(0, evaluated - 1),
             "frontier_node_ids": [node for name, node in self._nodes.items() if self._depths[name] == deepest],
@@ -178,15 +186,15 @@ class _Tree:
             found |= self._results("candidate_results_csv", task, f"e{number}")
         elif task.error_type:
             found["error_payload"] = self._failure(task)
-        if task.judgement is not None:
-            promoted = self._nodes.get(name)
+        judged = self._judged.get(name)
+        if judged is not None:
             found["decision"] = {
                 "gate_basis": "parent",
                 "rank_basis": "root",
-                "passed_gate": task.judgement.decision != "rejected",
-                "rank_score": task.judgement.rank,
-                "promotion_reason": task.judgement.why or task.judgement.decision,
-                "promoted_to_node_id": promoted,
+                "passed_gate": judged.decision != "rejected",
+                "rank_score": judged.rank,
+                "promotion_reason": judged.why or judged.decision,
+                "promoted_to_node_id": self._nodes.get(name),
             }
         return found
 

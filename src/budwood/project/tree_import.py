@@ -5,12 +5,13 @@ tried, and what came of it, is the manifest's. So nothing is taken over that the
 decided. Writes refs of ours, which keep the candidates, and one commit to the store.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 import msgspec
 
+from budwood._core.choice import ROOT
 from budwood._core.events import (
     AskingEnded,
     CandidatesJudged,
@@ -23,7 +24,7 @@ from budwood._core.events import (
     encode,
 )
 from budwood._core.ids import attempt_id, free_name, run_id
-from budwood._core.model import Left, TaskSpec
+from budwood._core.model import ENDED_TASK, Left, TaskSpec
 from budwood._core.replay import fold_rows
 from budwood._core.scores import Judgement, Scoring
 from budwood._core.state import RunState
@@ -41,7 +42,7 @@ from budwood.stores import Store
 from budwood.stores.parts import FORMAT, End, EventPart, Header, Part, encoded
 from budwood.stores.transfer import import_run
 from budwood.strategies.beam import IDEAS_SUFFIX, evaluation, node_group
-from budwood.strategies.beam_nodes import IDEA_PATH, ROOT
+from budwood.strategies.beam_nodes import IDEA_PATH
 from budwood.strategies.ideas import FOLDER, idea
 from budwood.workspaces import Repository
 
@@ -130,7 +131,6 @@ class _Growth:
         """The task of an evaluation."""
         self._node_of: dict[str, str] = {ROOT: manifest.root.id}
         """The node that a task became."""
-        self._requeued: list[str] = []
         self._notes: list[str] = []
         self.kept: dict[str, str] = {f"{refs}/base": self._commit(manifest.root.commit, "the root")}
         self._ends = {one.id: self._is_ended(one, missing_ok=missing_ok) for one in manifest.evaluations}
@@ -141,7 +141,7 @@ class _Growth:
         at_ms = self._manifest.created_at_ms
         for event in self._planned.opening(run=run, name=name)(RunState()):
             self.record.add(event, at_ms)
-        self.record.take(self.record.strategist.next_events(self.record.state))
+        self.record.take(self.record.ask())
         root = self._manifest.root
         found = score_of(self._scoring, root.score, root.results, name="the root", complete=True)
         base = self.kept[f"{self._refs}/base"]
@@ -215,27 +215,23 @@ class _Growth:
         if not wanted and not (depth > 1 and self._manifest.is_decided(depth - 1)):
             return False
         while True:
-            events = [
-                event
-                for event in self.record.strategist.next_events(self.record.state)
-                if not isinstance(event, WindowFull)
-            ]
-            tasks = [task for event in events if isinstance(event, TasksAdded) for task in event.tasks]
+            events = [event for event in self.record.ask() if not isinstance(event, WindowFull)]
+            added = [event for event in events if isinstance(event, TasksAdded)]
+            tasks = [task for event in added for task in event.tasks]
             muses = bool(tasks) and IDEA_PATH not in tasks[0].env
+            halts = any(isinstance(event, RunPaused) for event in events)
             self._refuse_ends(events, depth, wanted)
             self.record.take(event for event in events if not isinstance(event, TasksAdded))
-            if not tasks and not any(isinstance(event, RunPaused) for event in events):
-                return False
             if not (wanted or (muses and self._has_ideas(tasks))):
                 return False
-            if not tasks:
+            if halts:
                 self.record.add(RunResumed(), self.record.state.at_ms)
-            elif muses:
-                self.record.take(events)
-                if not self._muse(tasks, must=bool(wanted)):
-                    return False
-            else:
+            elif not muses:
                 return self._try(depth, wanted)
+            else:
+                self.record.take(added)
+                if not self._muse(tasks):
+                    return False
 
     def _refuse_ends(self, events: Sequence[Event], depth: int, wanted: Sequence[Evaluation]) -> None:
         for event in events:
@@ -248,7 +244,7 @@ class _Growth:
                     raise UsageError(
                         f"evaluation {wanted[0].id} is at depth {depth}, and by this plan the search ended before: "
                         f"{reason}",
-                        hint="max_depth, max_evals and score of the plan must be what the manifest was made with",
+                        hint="max_depth, max_evals, score and ideas of the plan must lead as far as the manifest",
                     )
 
     def _refuse_other_promotions(self, judgements: Sequence[Judgement], depth: int) -> None:
@@ -256,7 +252,7 @@ class _Growth:
         theirs = {self._task_of[one.id]: one for one in self._manifest.at(depth) if one.promoted_to is not None}
         for judgement in judgements:
             name = str(judgement.task)
-            if name == ROOT or name.endswith(IDEAS_SUFFIX):
+            if name == ROOT or name.endswith(IDEAS_SUFFIX) or judgement.decision == "chosen":
                 continue
             ours = judgement.decision == "promoted"
             if ours == (name in theirs):
@@ -273,22 +269,28 @@ class _Growth:
             self._node_of[name] = one.promoted_to
 
     def _has_ideas(self, tasks: Sequence[TaskSpec]) -> bool:
-        return any(self._manifest.nodes[self._node_of[str(task.after[0])]].ideas for task in tasks)
+        return any(self._ideas_at(str(task.after[0])) for task in tasks)
 
-    def _muse(self, tasks: Sequence[TaskSpec], *, must: bool) -> bool:
-        """End what asks for ideas, where there are some; say whether all are ended."""
+    def _ideas_at(self, task: str) -> Mapping[str, str] | None:
+        """Return what was thought of for a node: what was tried there was; None if nobody was asked."""
+        node = self._manifest.nodes[self._node_of[task]]
+        if node.ideas is not None:
+            return node.ideas
+        tried = {one.idea: one.text for one in self._manifest.evaluations if one.node == node.id}
+        return tried or ({} if self._manifest.at(self._manifest.depth_of(node.id) + 1) else None)
+
+    def _muse(self, tasks: Sequence[TaskSpec]) -> bool:
+        """End what asks for ideas, where somebody was asked; say whether all are ended."""
         for task in tasks:
-            node = self._manifest.nodes[self._node_of[str(task.after[0])]]
+            failure = self._manifest.nodes[self._node_of[str(task.after[0])]].failure
+            ideas = self._ideas_at(str(task.after[0]))
             at_ms = self.record.state.at_ms
-            if node.failure is not None:
-                self.record.fail(str(task.id), node.failure, at_ms, at_ms)
-            elif node.ideas or must:
-                own = f"{task.id}/"
-                notes = {FOLDER + name.removeprefix(own): text for name, text in (node.ideas or {}).items()}
+            if failure is not None:
+                self.record.fail(str(task.id), failure, at_ms, at_ms)
+            elif ideas is not None:
+                notes = {FOLDER + name.removeprefix(f"{task.id}/"): text for name, text in ideas.items()}
                 self.record.succeed(str(task.id), at_ms, at_ms, notes=notes)
-            else:
-                return False
-        return True
+        return all(self.record.state.task(task.id).phase in ENDED_TASK for task in tasks)
 
     def _try(self, depth: int, wanted: Sequence[Evaluation]) -> bool:
         """Write down what is tried at a depth, and what came of it; say whether all of it has ended."""

@@ -10,6 +10,7 @@ import msgspec
 from budwood._core.events import AttemptEnded, AttemptQueued, Event, Recorded
 from budwood._core.model import AttemptError, AttemptPhase, Left, Measure, Usage
 from budwood._core.replay import fold
+from budwood._core.schedule import pick
 from budwood._core.scores import Score
 from budwood._core.state import RunState
 from budwood.engine.strategist import Strategist
@@ -24,14 +25,19 @@ class Record:
     """The events of a run so far, and what they come to."""
 
     def __init__(self, strategy: Strategy) -> None:
-        self.strategist = Strategist(strategy)
+        self._strategist = Strategist(strategy)
         self.state = RunState()
         self.events: list[Recorded] = []
+
+    def ask(self) -> list[Event]:
+        """Ask the strategy what comes next; whatever it has asked for so far must have ended."""
+        pick(self.state, self.state.at_ms, slots=(0,))  # takes what has ended out of the queue, as a driver does
+        return self._strategist.next_events(self.state)
 
     def add(self, event: Event, at_ms: int) -> None:
         """Write an event down; its time is never before that of another."""
         recorded = Recorded(len(self.events) + 1, max(at_ms, self.state.at_ms), event)
-        fold([recorded], self.state, observer=self.strategist.see)
+        fold([recorded], self.state, observer=self._strategist.see)
         self.events.append(recorded)
 
     def take(self, events: Iterable[Event]) -> None:

@@ -127,7 +127,7 @@ class BestOfStrategy(Strategy):
             id=name,
             prompt=writing.judging(self._prompt, shown, scoring=self._field.scoring, note=CHOICE),
             description=f"choose between {', '.join(candidates)}",
-            agent=() if self._judge is None else (self._judge,),
+            agent=self._asks(self._judge),
             reads=tuple(candidates),
             check="true",  # the project's own check is about what was made, and nothing is
             allow_unchanged=True,
@@ -139,10 +139,14 @@ class BestOfStrategy(Strategy):
             id=SYNTHESIS,
             prompt=writing.synthesis(self._prompt, made, scoring=self._field.scoring, choice=self._first_choice()[1]),
             description=f"put together the best of {', '.join(str(told.task.id) for told in made)}",
-            agent=() if self._synthesiser is None else (self._synthesiser,),
+            agent=self._asks(self._synthesiser),
             reads=tuple(told.task.id for told in made),
             score=self._field.scoring,
         )
+
+    def _asks(self, named: str | None) -> tuple[str, ...]:
+        """Say who judges or puts together: who is named, else the first who attempts it, else the run's own."""
+        return (named,) if named is not None else tuple(self._agents[:1])
 
     # --- what is chosen ---
 

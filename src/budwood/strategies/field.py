@@ -56,11 +56,8 @@ class Field:
 
     def ranked(self, names: Iterable[str]) -> list[str]:
         """Return those that may be chosen, the best first; of equal ones the first."""
-        left, found = self.candidates(names), []
-        while (best := self.best(left)) is not None:
-            found.append(best)
-            left.remove(best)
-        return found
+        found = [name for name in self.candidates(names) if self.rank(name) is not None]
+        return sorted(found, key=lambda name: (*(-part for part in self._weight(name)), self.told[name].number))
 
     def best(self, names: Iterable[str]) -> str | None:
         """Return the best of these; of equal ones the one that was asked for first; None if none may be chosen."""

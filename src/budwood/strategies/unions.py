@@ -20,7 +20,7 @@ _TRY = "try-"
 
 def ask(field: Field, first: Sequence[str], *, most: int) -> list[TaskSpec]:
     """Say which unions come next; none when there is nothing more to be had from them."""
-    members = _distinct(field, field.ranked(first))
+    members = _distinct(field, field.ranked(first))[: most + 1]  # pairs with others come too late to be tried
     made = [told for name, told in field.told.items() if name.startswith(PREFIX)]
     unmade = (each for each in _wanted(field, members, made, first) if str(each.id) not in field.told)
     return list(islice(unmade, most - len(made)))

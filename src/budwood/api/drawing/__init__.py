@@ -3,9 +3,6 @@
 Knows how a run is read. Layout is arithmetic, so the same run gives the same picture.
 """
 
-from budwood._core.choice import choice
-from budwood._core.model import TaskId
-from budwood._core.state import RunState
 from budwood.api.drawing.drawing import Drawing
 from budwood.api.drawing.scores import draw_scores
 from budwood.api.drawing.timeline import draw_timeline
@@ -19,13 +16,13 @@ __all__ = ["Drawing", "scores_of", "timeline_of", "tree_of"]
 def tree_of(look: Look) -> Drawing:
     """Draw what grew from what."""
     state, attempts = look.state_and_attempts()
-    return draw_tree(grow(state, attempts), _best(state))
+    return draw_tree(grow(state, attempts))
 
 
 def scores_of(look: Look) -> Drawing:
     """Draw what its candidates scored."""
     state, attempts = look.state_and_attempts()
-    return draw_scores(grow(state, attempts), _best(state))
+    return draw_scores(grow(state, attempts))
 
 
 def timeline_of(look: Look, *, now_ms: int) -> Drawing:
@@ -33,8 +30,3 @@ def timeline_of(look: Look, *, now_ms: int) -> Drawing:
     state, attempts = look.state_and_attempts()
     names = {task.number: str(task.spec.id) for task in state.tasks}
     return draw_timeline(state.name, names, attempts, now_ms)
-
-
-def _best(state: RunState) -> TaskId | None:
-    found = choice(state)
-    return None if found is None else found.task.spec.id

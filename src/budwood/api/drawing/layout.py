@@ -9,6 +9,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 _STEPS = (1, 2, 2.5, 5, 10)
+_DAY_S = 86400.0
+_SECONDS = (
+    *(0.01, 0.05, 0.1, 0.5),
+    *(1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
+    *(60.0, 120.0, 300.0, 600.0, 900.0, 1800.0),
+    *(3600.0, 7200.0, 10800.0, 21600.0, 43200.0, _DAY_S),
+)
 LONGEST_PAUSE = 0.2
 """A pause is cut if it takes more than this part of the time in which something ran."""
 
@@ -71,6 +78,11 @@ def ticks(low: float, high: float, *, about: int = 5) -> list[float]:
     return [number * step for number in range(first, last + 1)]
 
 
+def seconds_between(total_s: float, *, about: int = 6) -> float:
+    """Choose a round time, of which so many make up a whole."""
+    return next((each for each in _SECONDS if each * about >= total_s), math.ceil(total_s / about / _DAY_S) * _DAY_S)
+
+
 def drawn_first(parents: Mapping[int, int | None], wanted: Iterable[int], most: int) -> set[int]:
     """Choose so many nodes at most, the first that are wanted; with each, all that it grew from."""
     chosen: set[int] = set()
@@ -110,6 +122,12 @@ class TimeScale:
         self._left = left
         self._pause_px = min(pause_px, width / 3 / max(1, len(self.pauses)))
         self._px_each = (width - self._pause_px * len(self.pauses)) / shown if shown > 0 else 0.0
+
+    @property
+    def segments(self) -> list[tuple[float, float]]:
+        """List the times between the pauses."""
+        begins = [self.begin, *(gap.end for gap in self.pauses)]
+        return list(zip(begins, [*(gap.begin for gap in self.pauses), self.end], strict=True))
 
     def at(self, time: float) -> float:
         """Return where a time is."""

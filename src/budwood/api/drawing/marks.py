@@ -28,9 +28,9 @@ MARKS = {
     "kept": Mark("disc", "green", filled=False),
     "pruned": Mark("square", "grey", filled=False),
     "rejected": Mark("diamond", "red", filled=False),
-    "not valid": Mark("cross", "amber", filled=False),
-    "done": Mark("disc", "green"),
     "scored": Mark("disc", "blue"),
+    "not valid": Mark("barred", "amber", filled=False),
+    "done": Mark("disc", "green"),
     "succeeded": Mark("disc", "green"),
     "failed": Mark("cross", "red", filled=False),
     "timed out": Mark("diamond", "amber"),
@@ -54,6 +54,10 @@ def draw_mark(word: str, x: float, y: float, *, radius: float = RADIUS) -> str:
     if mark.shape == "target":
         inner = element("circle", cx=x, cy=y, r=r * 0.4, fill=mark.colour)
         return element("circle", cx=x, cy=y, r=r, **look) + inner
+    if mark.shape == "barred":
+        bar = f"M{x - 0.7 * r:.1f} {y + 0.7 * r:.1f}L{x + 0.7 * r:.1f} {y - 0.7 * r:.1f}"
+        ring = element("circle", cx=x, cy=y, r=r - 0.5, **look)
+        return ring + element("path", d=bar, stroke=mark.colour, stroke_width=1.6)
     if mark.shape == "square":
         return element("rect", x=x - r + 1, y=y - r + 1, width=2 * r - 2, height=2 * r - 2, **look)
     if mark.shape == "cross":
@@ -82,7 +86,7 @@ def draw_legend(used: Collection[str], x: float, y: float) -> str:
     parts = []
     for word in MARKS:
         if word in used:
-            parts.append(draw_mark(word, x + RADIUS, y) + words(x + 2 * RADIUS + 5, y, word, fill="faint"))
+            parts.append(draw_mark(word, x + RADIUS, y, radius=4.0) + words(x + 2 * RADIUS + 5, y, word, fill="faint"))
             x += legend_width([word])
     return "".join(parts)
 

@@ -7,13 +7,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from budwood._core.model import TaskId
+from budwood._core.choice import ROOT
 from budwood._core.scores import is_better
 from budwood.api.drawing.drawing import MOST, Drawing
 from budwood.api.drawing.frame import HEAD_PX, MARGIN_PX, framed, left_out
 from budwood.api.drawing.layout import ticks
 from budwood.api.drawing.marks import draw_mark
-from budwood.api.drawing.svg import element, path, title, width_of, words
+from budwood.api.drawing.svg import HALO, element, path, title, width_of, words
 from budwood.api.drawing.tree import told_of
 from budwood.project.tree import Tree, TreeNode
 from budwood.project.words import counted
@@ -21,6 +21,7 @@ from budwood.project.words import counted
 WIDTH_PX = 660.0
 HEIGHT_PX = 240.0
 _PAD_PX = 12.0
+_FARTHEST = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +41,10 @@ class _Plot:
     def y(self, value: float) -> float:
         """Return where a value is."""
         room = HEIGHT_PX - 2 * _PAD_PX
-        return HEAD_PX + _PAD_PX + room * (1 - (value - self.low) / (self.high - self.low))
+        return HEAD_PX + _PAD_PX + room * (1 - (_drawable(value) - self.low) / (self.high - self.low))
 
 
-def draw_scores(tree: Tree, best: TaskId | None) -> Drawing:
+def draw_scores(tree: Tree) -> Drawing:
     """Draw every score of a run; one that is not valid has a mark of its own, and never counts as the best."""
     scored = [node for node in tree.nodes if node.score is not None]
     said = f"Scores of run {tree.run}: {counted(len(scored), 'candidate')}"
@@ -52,18 +53,18 @@ def draw_scores(tree: Tree, best: TaskId | None) -> Drawing:
             MARGIN_PX, HEAD_PX, "Nothing has a score yet." if _is_search(tree) else "Nothing in it is scored."
         )
         return framed(said, [empty], width=WIDTH_PX / 2, bottom=HEAD_PX)
-    root = next((node for node in scored if node.parent is None and _counts(node)), None)
+    root = next((node for node in scored if str(node.id) == ROOT and _counts(node)), None)
     line = _best_so_far(scored, tree)
-    shown = _shown(scored, {number for number, _ in line} | {node.number for node in scored if node.id == best})
+    shown = _shown(scored, {number for number, _ in line} | {node.number for node in scored if node.id == tree.best})
     plot = _plot(shown, line, root)
-    parts = [*_scales(plot, tree), *_root_line(plot, root), _line(plot, line)]
-    parts += (_dot(plot, node, tree, best) for node in shown)
+    parts = [*_scales(plot, tree), _line(plot, line), *(_dot(plot, node, tree) for node in shown)]
+    parts += _root_line(plot, root)
     return framed(
         said + _told(line, root, tree),
         parts,
         width=plot.left + WIDTH_PX - MARGIN_PX,
         bottom=HEAD_PX + HEIGHT_PX + 34,
-        used={_word(node, best) for node in shown},
+        used={_word(node, tree) for node in shown},
         notes=left_out(len(scored) - len(shown)),
     )
 
@@ -80,8 +81,8 @@ def _value(node: TreeNode) -> float | None:
     return node.value if node.value is not None and math.isfinite(node.value) else None
 
 
-def _word(node: TreeNode, best: TaskId | None) -> str:
-    return "best" if node.id == best else "scored" if _counts(node) else "not valid"
+def _word(node: TreeNode, tree: Tree) -> str:
+    return "best" if node.id == tree.best else "scored" if _counts(node) else "not valid"
 
 
 def _best_so_far(scored: Sequence[TreeNode], tree: Tree) -> list[tuple[int, float]]:
@@ -108,11 +109,16 @@ def _shown(scored: Sequence[TreeNode], always: set[int]) -> list[TreeNode]:
 def _plot(shown: Sequence[TreeNode], line: Sequence[tuple[int, float]], root: TreeNode | None) -> _Plot:
     values = [value for node in shown if (value := _value(node)) is not None]
     values += [value for _, value in line]
-    low, high = min(values, default=0.0), max(values, default=1.0)
+    low, high = _drawable(min(values, default=0.0)), _drawable(max(values, default=1.0))
     if low == high:
         low, high = low - (abs(low) or 1.0) / 10, high + (abs(high) or 1.0) / 10
     widest = max(width_of(_number(value)) for value in ticks(low, high))
     return _Plot(MARGIN_PX + widest + 8, shown[0].number, max(node.number for node in shown), low, high)
+
+
+def _drawable(value: float) -> float:
+    """Bring a number to where differences are still numbers."""
+    return max(-_FARTHEST, min(_FARTHEST, value))
 
 
 def _number(value: float) -> str:
@@ -129,7 +135,12 @@ def _scales(plot: _Plot, tree: Tree) -> Iterator[str]:
         yield words(plot.x(number), bottom + 12, str(number), fill="faint", text_anchor="middle")
     yield element("path", d=path([(plot.left, bottom), (plot.left + WIDTH_PX, bottom)]), stroke="line")
     better = "higher" if tree.direction == "max" else "lower"
-    yield words(plot.left, bottom + 28, f"{tree.primary} ({better} is better) over task number", fill="faint")
+    yield words(
+        plot.left,
+        bottom + 28,
+        f"{tree.primary} ({better} is better) over task number; line: the best so far",
+        fill="faint",
+    )
 
 
 def _root_line(plot: _Plot, root: TreeNode | None) -> Iterator[str]:
@@ -139,7 +150,7 @@ def _root_line(plot: _Plot, root: TreeNode | None) -> Iterator[str]:
     y = plot.y(value)
     data = path([(plot.left, y), (plot.left + WIDTH_PX, y)])
     yield element("path", title(f"root {value:g}"), d=data, stroke="faint", stroke_dasharray="5 4", fill="none")
-    yield words(plot.left + WIDTH_PX, y - 8, f"root {_number(value)}", fill="faint", text_anchor="end")
+    yield words(plot.left + WIDTH_PX, y - 8, f"root {_number(value)}", fill="faint", text_anchor="end", **HALO)
 
 
 def _line(plot: _Plot, line: Sequence[tuple[int, float]]) -> str:
@@ -154,7 +165,7 @@ def _line(plot: _Plot, line: Sequence[tuple[int, float]]) -> str:
     return element("path", title("best so far"), d=path(points), fill="none", stroke="green", stroke_width=1.8)
 
 
-def _dot(plot: _Plot, node: TreeNode, tree: Tree, best: TaskId | None) -> str:
+def _dot(plot: _Plot, node: TreeNode, tree: Tree) -> str:
     value = _value(node)
     x = plot.x(node.number)
     y = HEAD_PX + HEIGHT_PX - 5 if value is None else plot.y(value)
@@ -163,7 +174,7 @@ def _dot(plot: _Plot, node: TreeNode, tree: Tree, best: TaskId | None) -> str:
     if score is not None and score.low is not None and score.high is not None:
         spread = [min(plot.high, max(plot.low, each)) for each in (score.low, score.high)]
         parts.append(element("path", d=path([(x, plot.y(each)) for each in spread]), stroke="blue", stroke_width=1.2))
-    return element("g", *parts, draw_mark(_word(node, best), x, y, radius=4.0))
+    return element("g", *parts, draw_mark(_word(node, tree), x, y, radius=4.0))
 
 
 def _told(line: Sequence[tuple[int, float]], root: TreeNode | None, tree: Tree) -> str:

@@ -27,6 +27,8 @@ CLASS = "budwood-drawing"
 TEXT_PX = 11
 CHARACTER_PX = 6.7
 """How wide a character of the fonts below is at that size; the widest of them counts."""
+HALO = {"stroke": "panel", "stroke_width": 3, "paint_order": "stroke"}
+"""For text that lines may run behind."""
 _FONTS = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})

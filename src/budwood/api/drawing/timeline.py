@@ -10,9 +10,9 @@ from budwood._core.model import OPEN_ATTEMPT, AttemptPhase
 from budwood._core.rows import AttemptRow
 from budwood.api.drawing.drawing import MOST, Drawing
 from budwood.api.drawing.frame import HEAD_PX, MARGIN_PX, framed, left_out
-from budwood.api.drawing.layout import TimeScale, ticks
+from budwood.api.drawing.layout import TimeScale, seconds_between
 from budwood.api.drawing.marks import MARKS, draw_mark
-from budwood.api.drawing.svg import CHARACTER_PX, cut, element, path, title, words
+from budwood.api.drawing.svg import CHARACTER_PX, cut, element, path, title, width_of, words
 from budwood.project.times import span
 from budwood.project.words import counted, money
 
@@ -98,13 +98,18 @@ def _slots(rows: Mapping[int, float], height: float, left: float) -> Iterator[st
 
 
 def _times(scale: TimeScale, bottom: float) -> Iterator[str]:
-    """Write the time since the beginning below, and draw where a pause was cut."""
-    taken = -1.0
-    for seconds in ticks(0.0, (scale.end - scale.begin) / 1000, about=6):
-        x = scale.at(scale.begin + 1000 * seconds)
-        if x > taken and not any(gap.begin <= scale.begin + 1000 * seconds <= gap.end for gap in scale.pauses):
-            yield words(x, bottom + 11, span(seconds) if seconds else "0", fill="faint", text_anchor="middle")
-            taken = x + 9 * CHARACTER_PX
+    """Write below how much time has gone by: since the beginning, and after a pause since that."""
+    step_ms = 1000 * seconds_between(sum(end - begin for begin, end in scale.segments) / 1000)
+    said = [(begin, span((begin - scale.begin) / 1000) if begin > scale.begin else "0") for begin, _ in scale.segments]
+    for begin, end in scale.segments:
+        steps = range(1, int((end - begin) / step_ms) + 1)
+        said += ((begin + count * step_ms, f"+{span(count * step_ms / 1000)}") for count in steps)
+    taken: list[tuple[float, float]] = []
+    for time_ms, text in said:
+        x, half = scale.at(time_ms), width_of(text) / 2 + CHARACTER_PX
+        if all(x + half <= left or right <= x - half for left, right in taken):
+            taken.append((x - half, x + half))
+            yield words(x, bottom + 11, text, fill="faint", text_anchor="middle")
     for gap in scale.pauses:
         begin, end = scale.at(gap.begin), scale.at(gap.end)
         about = title(f"nothing ran for {span((gap.end - gap.begin) / 1000)}")
@@ -126,7 +131,7 @@ def _drawn(bar: _Bar, scale: TimeScale, y: float, height: float) -> str:
     if wide >= 14 and tall >= 12:
         parts.append(draw_mark(bar.word, begin + wide - 7, y, radius=4.0))
         room = wide - 20
-        if room >= 4 * CHARACTER_PX:
+        if room >= min(width_of(bar.name), 10 * CHARACTER_PX):
             parts.append(words(begin + 5, y, cut(bar.name, room)))
     return element("g", *parts)
 

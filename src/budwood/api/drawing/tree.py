@@ -12,7 +12,7 @@ from budwood.api.drawing.drawing import MOST, Drawing
 from budwood.api.drawing.frame import HEAD_PX, MARGIN_PX, framed, left_out
 from budwood.api.drawing.layout import arrange, drawn_first
 from budwood.api.drawing.marks import RADIUS, draw_mark
-from budwood.api.drawing.svg import cut, element, title, width_of, words
+from budwood.api.drawing.svg import HALO, cut, element, title, width_of, words
 from budwood.project.times import span
 from budwood.project.tree import Tree, TreeNode
 from budwood.project.words import counted, money
@@ -50,15 +50,15 @@ class _Place:
         return self.x + RADIUS + 6 + width_of(self.label)
 
 
-def draw_tree(tree: Tree, best: TaskId | None) -> Drawing:
+def draw_tree(tree: Tree) -> Drawing:
     """Draw the tasks of a run, each behind what it grew from, and the way to the best as a thick line."""
-    places = _places(tree, best)
+    places = _places(tree)
     drawn = {str(place.node.id): place for place in places}
     parts = [*_edges(places, drawn), *(_drawn(place, tree) for place in places)]
     if not places:
         parts.append(words(MARGIN_PX, HEAD_PX, "There are no tasks yet.", fill="faint"))
     return framed(
-        _sentence(tree, best),
+        _sentence(tree),
         parts,
         width=max((place.end for place in places), default=0.0) - MARGIN_PX,
         bottom=max((place.y for place in places), default=HEAD_PX) + ROW_PX / 2,
@@ -86,8 +86,9 @@ def told_of(node: TreeNode, primary: str) -> tuple[str, ...]:
         f"{node.id}: {node.decision or node.phase.value}",
         node.title or node.idea,
         value + spread,
-        "" if score is None or score.valid else f"not valid: {score.why}",
+        "" if score is None or score.valid else "not valid",
         node.why,
+        "" if node.visits is None else f"{counted(node.visits, 'visit')}, worth {node.worth or 0.0:.2f}",
         ", ".join(
             each
             for each in (
@@ -100,21 +101,20 @@ def told_of(node: TreeNode, primary: str) -> tuple[str, ...]:
     )
 
 
-def _sentence(tree: Tree, best: TaskId | None) -> str:
-    what = "Plan" if tree.strategy == PLAN else f"Tree of the {tree.strategy}"
-    said = f"{what} of run {tree.run}: {counted(len(tree.nodes), 'task')}"
-    value = next((node.value for node in tree.nodes if node.id == best), None)
-    if best is None:
+def _sentence(tree: Tree) -> str:
+    what = f"Plan of run {tree.run}" if tree.strategy == PLAN else f"Tree of run {tree.run} ({tree.strategy})"
+    said = f"{what}: {counted(len(tree.nodes), 'task')}"
+    if tree.best is None:
         return said
-    return f"{said}, best {best}" + ("" if value is None else f" with {tree.primary} {value:g}")
+    value = next((node.value for node in tree.nodes if node.id == tree.best), None)
+    return f"{said}, best {tree.best}" + ("" if value is None else f" with {tree.primary} {value:g}")
 
 
-def _places(tree: Tree, best: TaskId | None) -> list[_Place]:
+def _places(tree: Tree) -> list[_Place]:
     by_id = {str(node.id): place for place, node in enumerate(tree.nodes)}
     parents = {place: by_id.get(str(node.parent)) for place, node in enumerate(tree.nodes)}
-    way = _way(parents, None if best is None else by_id.get(str(best)))
-    ordered = sorted(parents, key=lambda each: (each not in way, tree.nodes[each].decision not in _DRAWN_FIRST, each))
-    chosen = sorted(drawn_first(parents, ordered, MOST))
+    way = _way(parents, by_id.get(str(tree.best)))
+    chosen = sorted(drawn_first(parents, _by_interest(tree.nodes, parents, way), MOST))
     nodes = [tree.nodes[each] for each in chosen]
     drawn = set(chosen)
     hidden = Counter(parent for node, parent in parents.items() if parent is not None and node not in drawn)
@@ -128,7 +128,7 @@ def _places(tree: Tree, best: TaskId | None) -> list[_Place]:
             node=node,
             x=columns[node.depth],
             y=HEAD_PX + ROW_PX * rows[place],
-            word=word_of(node, best),
+            word=word_of(node, tree.best),
             label=labels[place],
             is_on_way=chosen[place] in way,
         )
@@ -142,6 +142,14 @@ def _way(parents: Mapping[int, int | None], best: int | None) -> set[int]:
         way.add(best)
         best = parents[best]
     return way
+
+
+def _by_interest(nodes: Sequence[TreeNode], parents: Mapping[int, int | None], way: set[int]) -> list[int]:
+    """List what is worth being drawn first: the way to the best, what was promoted, what competed with the way."""
+    return sorted(
+        parents,
+        key=lambda each: (each not in way, nodes[each].decision not in _DRAWN_FIRST, parents[each] not in way, each),
+    )
 
 
 def _label(node: TreeNode, hidden: int) -> str:
@@ -171,15 +179,14 @@ def _edges(places: Sequence[_Place], drawn: Mapping[str, _Place]) -> Iterator[st
 
 
 def _edge(parent: _Place, child: _Place, *, is_first: bool) -> str:
-    is_on_way = is_first and child.is_on_way
     begin, end = parent.end + 3, child.x - RADIUS - 3
     middle = max((begin + end) / 2, end - GAP_PX / 2)
     return element(
         "path",
         d=f"M{begin:.1f} {parent.y:.1f}C{middle:.1f} {parent.y:.1f} {middle:.1f} {child.y:.1f} {end:.1f} {child.y:.1f}",
         fill="none",
-        stroke="green" if is_on_way else "line",
-        stroke_width=2.6 if is_on_way else 1.2,
+        stroke="green" if child.is_on_way else "line",
+        stroke_width=2.6 if is_first and child.is_on_way else 1.2,
         stroke_dasharray=None if is_first else "3 3",
     )
 
@@ -191,8 +198,6 @@ def _drawn(place: _Place, tree: Tree) -> str:
         place.label,
         font_weight="bold" if place.is_on_way else None,
         fill="ink" if place.node.phase is TaskPhase.DONE else "faint",
-        stroke="panel",
-        stroke_width=3,
-        paint_order="stroke",
+        **HALO,
     )
     return element("g", title(*told_of(place.node, tree.primary)), draw_mark(place.word, place.x, place.y), label)
