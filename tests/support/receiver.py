@@ -11,14 +11,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import msgspec
 import trustme
+from tests.support.listening import Listening
 
 NO_PROXY = {"no_proxy": "127.0.0.1,localhost", "NO_PROXY": "127.0.0.1,localhost"}
 
@@ -66,21 +66,17 @@ class Reply:
     drip: bool = False
 
 
-class Receiver(ThreadingHTTPServer):
+class Receiver(Listening):
     """Answers 200 to everything, unless `reply` says otherwise."""
-
-    daemon_threads = True
-    block_on_close = False
 
     def __init__(
         self, reply: Callable[[Got], Reply] = lambda got: Reply(), *, port: int = 0, secure: bool = False
     ) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(_Handler, port=port)
         self.reply = reply
         self.got: list[Got] = []
         self.accepted: list[Got] = []
         self.most_at_once = 0
-        self.over = threading.Event()
         self._open = 0
         self._lock = threading.Lock()
         if secure:
@@ -89,7 +85,6 @@ class Receiver(ThreadingHTTPServer):
             self.socket = context.wrap_socket(self.socket, server_side=True)
         scheme = "https" if secure else "http"
         self.url = f"{scheme}://127.0.0.1:{self.server_port}/hook"
-        self._thread = threading.Thread(target=lambda: self.serve_forever(0.01), name="receiver")
 
     @property
     def numbers(self) -> list[int]:
@@ -119,19 +114,6 @@ class Receiver(ThreadingHTTPServer):
             with self._lock:
                 self.accepted.append(got)
         return reply
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that went away, or that do not trust us."""
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self.over.set()
-        self.shutdown()
-        self._thread.join()
-        self.server_close()
 
 
 class _Handler(BaseHTTPRequestHandler):

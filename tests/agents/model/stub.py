@@ -8,17 +8,17 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from unittest.mock import patch
 
 import msgspec
+from tests.agents.ran import Ran
+from tests.support.listening import Listening
 
 from budwood.agents.model.__main__ import main
 
@@ -61,38 +61,20 @@ def refusal(status: int, message: str, *, code: str | None = None, **headers: st
     return Reply(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
-class Stub(ThreadingHTTPServer):
+class Stub(Listening):
     """Gives the replies in turn, the last one again and again."""
 
-    daemon_threads = True
-    block_on_close = False
-
     def __init__(self, *replies: Reply | Callable[[Got], Reply]) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.replies = replies
         self.got: list[Got] = []
-        self.over = threading.Event()
         self.base_url = f"http://127.0.0.1:{self.server_port}/v1"
-        self._thread = threading.Thread(target=lambda: self.serve_forever(0.01), name="stub")
 
     def take(self, got: Got) -> Reply:
         """Note a request and decide on the answer."""
         self.got.append(got)
         reply = self.replies[min(len(self.got), len(self.replies)) - 1]
         return reply if isinstance(reply, Reply) else reply(got)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that went away."""
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
-        self.over.set()
-        self.shutdown()
-        self._thread.join()
-        self.server_close()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -129,25 +111,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         return
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """What the program left."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """Its last line."""
-        return msgspec.json.decode(self.out.splitlines()[-1], type=dict[str, Any])
-
-    @property
-    def outcome(self) -> tuple[str, int]:
-        """How it says that it ended, and its exit code."""
-        return self.report["outcome"], self.code
 
 
 class Desk:

@@ -5,33 +5,12 @@ import os
 import subprocess
 import sys
 from contextlib import chdir, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
-import msgspec
+from tests.agents.ran import Ran
 
 from budwood.agents.script.__main__ import main
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """What the program left."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """Its last line."""
-        return msgspec.json.decode(self.out.splitlines()[-1], type=dict[str, Any])
-
-    @property
-    def end(self) -> tuple[int, str, str]:
-        """Its exit code, its outcome and its message."""
-        return self.code, self.report["outcome"], self.report["message"]
 
 
 class Scene:
