@@ -5,7 +5,9 @@ a search decides.
 """
 
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
+from pkgutil import resolve_name
 
 import msgspec
 
@@ -75,8 +77,9 @@ def _differs(state: RunState, created: RunCreated) -> str:
     """Say what of a strategy is another now, and would decide otherwise."""
     if state.strategy != created.strategy:
         return f"that is {state.strategy}, not {created.strategy}"
+    defaults = _defaults(state.strategy)
     for name in dict.fromkeys((*state.options, *created.options)):
-        before, now = (each.options.get(name) for each in (state, created))
+        before, now = (each.options.get(name, defaults.get(name)) for each in (state, created))
         if before == now or (name in _FREE and state.strategy in BUILT_IN and type(before) is type(now)):
             continue
         if name == "ideas" and state.strategy in BUILT_IN:
@@ -84,6 +87,13 @@ def _differs(state: RunState, created: RunCreated) -> str:
         was, is_now = ("not set" if each is None else f"{each!r:.200}" for each in (before, now))
         return f"its {name} was {was} and is {is_now}"
     return ""
+
+
+def _defaults(strategy: str) -> dict[str, object]:
+    """Return what the options of a search that comes with budwood are where nobody says."""
+    if strategy not in BUILT_IN:
+        return {}
+    return {each.name: each.default for each in signature(resolve_name(BUILT_IN[strategy])).parameters.values()}
 
 
 def refuse_no_barrier(strategy: Strategy, settings: RunSettings) -> None:
