@@ -29,7 +29,7 @@ from budwood.strategies.root import root_task
 class MctsStrategy(Strategy):
     """Grows candidates where scores promise most."""
 
-    window = 8
+    window = 4
 
     def __init__(  # noqa: PLR0913  # as many as there are options
         self,
