@@ -105,7 +105,7 @@ def of_stopping_one(bench: Bench) -> None:
     helps(bench, "revise", "TEXT")
 
 
-@PAGE.tries("`axiom_send`", "usable from inside an agent's session, over MCP", "`axiom_context_builder`")
+@PAGE.tries("`axiom_send`", "usable by an agent while it works, over MCP", "`axiom_context_builder`")
 def of_talking(bench: Bench) -> None:
     helps(bench, "answer", "TEXT")
     helps(bench, "revise", "TEXT")
