@@ -67,7 +67,7 @@ def of_spawning(bench: Bench) -> None:
     assert {"try-1", "try-2", "try-3"} <= set(tasks)
     assert [tasks[f"try-{n}"]["state"] for n in (1, 2, 3)] == ["done", "done", "failed"]
     assert "exit code 3" in bench.call("why", RUN, "try-3").out
-    assert json.loads(bench.call("status", RUN, "--json").out)["name"] == RUN
+    assert json.loads(bench.call("status", RUN, "--json").out)["run"]["name"] == RUN
     one = bench.call("best-of", "Only one.", "-n", "1", "--agent", "ann", "--name", "single").err
     assert "single: 1 done" in one
 
@@ -105,7 +105,7 @@ def of_stopping_one(bench: Bench) -> None:
     helps(bench, "revise", "TEXT")
 
 
-@PAGE.tries("`axiom_send`", "usable from inside an agent's session, over MCP", "`axiom_context_builder`")
+@PAGE.tries("`axiom_send`", "usable by an agent while it works, over MCP", "`axiom_context_builder`")
 def of_talking(bench: Bench) -> None:
     helps(bench, "answer", "TEXT")
     helps(bench, "revise", "TEXT")
@@ -194,7 +194,7 @@ def of_comparing(bench: Bench) -> None:
     scores = {name: each["score"] for name, each in found.items()}
     assert scores["try-1"] != scores["try-2"]
     best = json.loads(bench.call("best", RUN, "--json").out)
-    assert str(best["task"]).startswith("union")
+    assert str(best["best"]["task"]).startswith("union")
     assert "right.txt" in bench.call("diff", RUN, "try-1", "try-2").out
     helps(bench, "best-of", "--judge", "--synthesise [agent|union]")
 
