@@ -3,8 +3,8 @@
     .venv/bin/python benchmarks/search.py [--only ask_tell,compare,slots,real] [--seeds 20] [--attempts 100]
                                           [--results 10000] [--slots 8] [--svg FILE] [--json FILE]
 
-`ask_tell`: the time of the processor that `ask` and `tell` take around 1,000 results and around the last, medians of
-100. `compare`: the best score at equal attempts on one problem (`search_packing.py`), with lessons and synthesis on and
+`ask_tell`: the time of the processor that `ask` and `tell` take around 1,000 results and at the end, medians of 300.
+`compare`: the best score at equal attempts on one problem (`search_packing.py`), with lessons and synthesis on and
 off, beside searches that are plain; --svg draws it. `slots`: slots simulated around the real strategy, attempts of
 lognormal durations, `order = "task"` at several windows and `order = "completion"`. `real`: the same of real runs,
 whose agents sleep, read from the store.
@@ -37,7 +37,7 @@ WINDOWS: tuple[tuple[Order, int], ...] = (
     ("completion", 1),
 )
 FIRST_LOOK = 1_000
-LOOKS = 100
+LOOKS = 300
 
 
 class Timed(Strategy):
@@ -47,13 +47,13 @@ class Timed(Strategy):
         self._inner = inner
         self.window = inner.window
         self.asks: list[tuple[int, float]] = []
-        """After so many results, how long `ask` took."""
+        """How many tasks an answer had, and how long it took."""
         self.tells: list[float] = []
 
     def ask(self, number: int, random: Random) -> Sequence[TaskSpec]:
         began = time.thread_time()
         answer = tuple(self._inner.ask(number, random))
-        self.asks.append((len(self.tells), time.thread_time() - began))
+        self.asks.append((len(answer), time.thread_time() - began))
         return answer
 
     def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:
@@ -87,26 +87,29 @@ class Walk:
 
 
 def time_asks(results: int) -> dict[str, object]:
-    """Measure what asking and telling cost among few results and among many."""
+    """Measure what asking and telling cost among few results and among many, by the task."""
     makers: dict[str, Callable[[], Strategy]] = {"mcts": lambda: mcts(2 * results, patience=results)}
     if "beam" in BUILT_IN:
         makers["beam"] = lambda: beam(2 * results, width=10)
     if "best-of" in BUILT_IN:
         makers["best-of"] = lambda: built_in("best-of", scoring=SCORING, prompt=PROMPT, n=results)
     found: dict[str, object] = {}
-    print("| | results | ask | tell |\n|---|---|---|---|")
+    print("| | results | ask, for a task | tell | longest ask |\n|---|---|---|---|---|")
     for name, make in makers.items():
         walk, timed = Walk(), Timed(make())
         play = Play(timed, walk.work, seed=1, score=walk.score)
-        while len(timed.tells) < results and play.step():
-            pass
-        rows = []
-        for size in (FIRST_LOOK, len(timed.tells)):
-            asks = [took for told, took in timed.asks if told <= size][-LOOKS:]
-            row = (size, statistics.median(asks) * 1e3, statistics.median(timed.tells[size - LOOKS : size]) * 1e3)
-            rows.append(row)
-            print(f"| {name} | {row[0]:,} | {row[1]:.3f} ms | {row[2]:.3f} ms |", flush=True)
-        found[name] = rows
+        for size in (FIRST_LOOK, results):
+            if len(timed.tells) >= size:
+                continue  # it had all of them in its first answer
+            while len(timed.tells) < size and play.step():
+                pass
+            asks = [took / tasks * 1e3 for tasks, took in timed.asks[-LOOKS:] if tasks]
+            longest = max(took * 1e3 for _, took in timed.asks)
+            row = (statistics.median(asks), statistics.median(timed.tells[-LOOKS:]) * 1e3, longest)
+            print(
+                f"| {name} | {len(timed.tells):,} | {row[0]:.3f} ms | {row[1]:.3f} ms | {longest:.1f} ms |", flush=True
+            )
+            found[f"{name} {size}"] = row
     return found
 
 

@@ -25,7 +25,7 @@ value.write_text(f"{{float(value.read_text()) + dice.gauss(0, 1)}}\\n")
 """
 ME = {"GIT_AUTHOR_NAME": "you", "GIT_AUTHOR_EMAIL": "you@localhost"}
 ME |= {"GIT_COMMITTER_NAME": "you", "GIT_COMMITTER_EMAIL": "you@localhost"}
-RUNS = (("task", 8), ("task", 16), ("task", 32), ("completion", 8))
+RUNS = (("task", 8), ("task", 16), ("completion", 8))
 
 
 def measure() -> dict[str, object]:

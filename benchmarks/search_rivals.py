@@ -12,13 +12,15 @@ from budwood._core.model import TaskSpec
 from budwood._core.scores import rank_of
 from budwood.strategies import BUILT_IN, Strategy, Told
 
+WINDOW = 8
+"""So many attempts at one time, for all but beam, which has those of a depth."""
 PROMPT = "Move circles so that the sum of the radii grows."
 
 
 class Plain(Strategy):
-    """Grows from any candidate, or always from the best; attempts at one time are as many as mcts has."""
+    """Grows from any candidate, or always from the best."""
 
-    window = 8
+    window = WINDOW
 
     def __init__(self, attempts: int, grows_from: Literal["any", "best"]) -> None:
         self._attempts = attempts
@@ -61,7 +63,9 @@ def rivals(attempts: int) -> dict[str, Callable[[], Strategy]]:
 
 def mcts(attempts: int, **options: object) -> Strategy:
     """Make an mcts."""
-    return built_in("mcts", scoring=SCORING, prompt=PROMPT, attempts=attempts, **options)
+    made = built_in("mcts", scoring=SCORING, prompt=PROMPT, attempts=attempts, **options)
+    made.window = WINDOW
+    return made
 
 
 def beam(attempts: int, *, width: int) -> Strategy:

@@ -77,7 +77,7 @@ def test_a_run_keeps_its_strategy(counting: Budwood) -> None:
     counting.call("run", "plan.toml", code=3)
     counting.plan(PLAN.format(tasks=8, more=""))
     said = counting.call("run", "plan.toml", code=2)
-    assert "run plan has the strategy count:Count with {'tasks': 9}; a run keeps its strategy" in said.err
+    assert "run plan keeps its strategy, and its tasks was 9 and is 8" in said.err
     assert "--again" in said.err
 
 

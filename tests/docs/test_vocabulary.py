@@ -29,6 +29,8 @@ FREE = {
     "docs/explanation/glossary.md": set(SECOND_WORDS),  # it lists them
     "docs/how-to/coming-from-make.md": set(SECOND_WORDS),  # it translates
     "docs/how-to/coming-from-yokeflow.md": set(SECOND_WORDS),
+    "docs/how-to/coming-from-axiom.md": set(SECOND_WORDS),
+    "docs/how-to/coming-from-tree-runner.md": set(SECOND_WORDS),
     "docs/reference/plan-file.md": {"epic"},  # of another program's files
     # A session is also what POSIX calls a set of processes.
     "docs/reference/supervisor-protocol.md": {"session", "worker"},

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.world import Said
+from tests.docs.test_commands import OF_MANIFESTS, json_samples
 from tests.formats.tree_runner import TreeRun
 from tests.search.grove import Grove
 
@@ -107,6 +108,9 @@ def test_what_was_stranded_at_depth_0_is_done_and_counts(tmp_path: Path, grove: 
     run.completed_depths = [0]
     grove.beam(options={"beam_width": 2, "max_depth": 1})
     said = take_in(grove, run, "--json")
+    [sample] = [sample for line, sample in json_samples() if line.startswith(OF_MANIFESTS)]
+    assert isinstance(sample, dict)
+    assert list(sample) == list(json.loads(said.out))
     assert json.loads(said.out)["requeued"] == ["d1-e0002", "d1-e0003", "d1-e0004"]
     assert "depth 1 was decided there before 0002, 0003, 0004 had ended: it is decided when they have" in said.err
     grove.call("resume", "plan")

@@ -128,7 +128,7 @@ def test_what_decides_is_kept_and_what_does_not_may_change(grove: Grove) -> None
     for name, value in {"beam_width": 3, "max_depth": 1, "dedupe": "none", "ideas_per_node": 2}.items():
         grove.beam(options={**options, name: value})
         assert f"its {name} was " in grove.call("run", "plan.toml", code=2).err
-    grove.beam(options={**options, "per_node": 2}, slots=3, timeout="5m", retries=2)
+    grove.beam(options={"beam_width": 1, **options, "per_node": 2}, slots=3, timeout="5m", retries=2)
     grove.call("run", "plan.toml")
     assert grove.state().settings.groups == {"node-1": 2}
     assert grove.state().settings.slots == 3

@@ -19,7 +19,9 @@ SCORING = Scoring(stages=(Stage(run="./score"),))
 
 
 def make(**options: object) -> MctsStrategy:
-    return MctsStrategy(**{"scoring": SCORING, "prompt": "Make it faster.", **options})  # type: ignore[arg-type]
+    """Make a strategy that grows as wide as deep, so that a few attempts show what it does."""
+    given = {"exploration": 0.1, "greed": 0.9, "widening": 1.0, **options}
+    return MctsStrategy(**{"scoring": SCORING, "prompt": "Make it faster.", **given})  # type: ignore[arg-type]
 
 
 def score(value: float) -> Score:
@@ -141,6 +143,13 @@ def test_it_grows_where_scores_promise_most() -> None:
     strategy = make(synthesis=False, max_children=2)
     tasks = grow(strategy, {"root": 1.0, "m1": 0.9, "m2": 3.0, "m3": 3.5, "m4": 3.6})
     assert [task.after for task in tasks[1:]] == [("root",), ("root",), ("m2",), ("m2",)]
+
+
+def test_a_bad_child_is_no_reason_to_go_on_from_it() -> None:
+    strategy = MctsStrategy(scoring=SCORING, prompt="Go.")
+    tasks = grow(strategy, {"root": 1.0, "m1": 2.0, "m2": 0.5, "m3": None, "m4": 1.9})
+    assert [task.after[0] for task in tasks[1:]] == ["root", "m1", "m1", "m1"]
+    assert ask(strategy, 5).after == ("m1",)
 
 
 def test_what_is_under_way_sends_the_next_attempts_elsewhere_and_its_end_takes_that_back() -> None:

@@ -50,7 +50,7 @@ def test_a_search_that_has_given_up_every_branch_still_knows_its_best_and_merges
 
 def test_two_candidates_are_merged_by_git_and_lessons_reach_later_prompts(halves: Halves) -> None:
     either = f'case "$BUDWOOD_TASK" in *[13579]) half=left;; *) half=right;; esac{RAISE}'
-    search(halves, either, attempts=8, window=1)
+    search(halves, either, attempts=8, window=1, widening=1.0)
     tasks = {str(task.id): task for task in asked(halves)}
     joined = next(task for task in tasks.values() if len(task.after) == 2)
     scores = {name: found["score"]["value"] for name, found in halves.compared("search").items() if found["score"]}  # type: ignore[index]

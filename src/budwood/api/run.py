@@ -187,7 +187,7 @@ class Run:
         """Draw when attempts ran, slot by slot, and how they ended."""
         from budwood.api.drawing import timeline_of
 
-        return timeline_of(self._look, now_ms=_now_ms())
+        return timeline_of(self._look, now_ms=None if self._inside.rests() else _now_ms())
 
     def to_pandas(self) -> "DataFrame":
         """Make a table of its tasks, one row each in task order, as a pandas DataFrame; needs the package pandas."""

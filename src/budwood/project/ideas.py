@@ -16,12 +16,12 @@ from budwood.strategies.ideas import Idea, idea
 Plain = dict[str, object]
 
 
-def read_ideas(folder: str, *, source: str) -> list[Plain]:
-    """Read the ideas of a folder that the plan at `source` names, in the order of their names; refused without any.
+def read_ideas(folder: str, *, where: Path) -> list[Plain]:
+    """Read the ideas of a folder, seen from where its plan lies, in the order of their names; refused without any.
 
     What begins with a point is none, and folders in it are left alone.
     """
-    ideas = list(_in_folder(folder, source=source))
+    ideas = list(_in_folder(folder, where=where))
     if not ideas:
         raise UsageError(
             f"there are no ideas in {folder}", hint="write each idea into a file of its own there, like 01-smaller.md"
@@ -32,8 +32,13 @@ def read_ideas(folder: str, *, source: str) -> list[Plain]:
     return [msgspec.to_builtins(one) for one in ideas]
 
 
-def _in_folder(folder: str, *, source: str) -> Iterator[Idea]:
-    place = Path(source).parent / folder
+def place_of(source: str, *, root: Path) -> Path:
+    """Say where the plan of a run lies; a run without a file is seen from the project."""
+    return Path(source).parent if Path(source).is_absolute() else root
+
+
+def _in_folder(folder: str, *, where: Path) -> Iterator[Idea]:
+    place = where / folder
     try:
         files = sorted(file for file in place.iterdir() if not file.name.startswith(".") and file.is_file())
     except OSError as error:
@@ -56,8 +61,9 @@ def refuse_changed_ideas(state: RunState) -> None:
     if state.strategy != "beam":
         return  # whatever another strategy calls its ideas
     begun = hashes(state.options.get("ideas"))
+    where = place_of(state.source, root=Path(state.cwd))
     folders = dict.fromkeys(str(PurePosixPath(path).parent) for path in begun)
-    now = {one.path: one.sha256 for folder in folders for one in _still_in(folder, source=state.source)}
+    now = {one.path: one.sha256 for folder in folders for one in _still_in(folder, where=where)}
     if now != begun:
         raise UsageError(
             f"run {state.name} cannot go on: {ideas_differ(begun, now)}",
@@ -81,7 +87,5 @@ def hashes(ideas: object) -> dict[str, str]:
     return {one.path: one.sha256 for one in msgspec.convert(ideas or (), tuple[Idea, ...])}
 
 
-def _still_in(folder: str, *, source: str) -> list[Idea]:
-    if not (Path(source).parent / folder).is_dir():
-        return []
-    return list(_in_folder(folder, source=source))
+def _still_in(folder: str, *, where: Path) -> list[Idea]:
+    return list(_in_folder(folder, where=where)) if (where / folder).is_dir() else []

@@ -5,6 +5,9 @@ a search decides.
 """
 
 from collections.abc import Mapping
+from inspect import signature
+from pathlib import Path
+from pkgutil import resolve_name
 
 import msgspec
 
@@ -14,7 +17,7 @@ from budwood._core.scores import Scoring
 from budwood._core.state import RunState
 from budwood.errors import SettingsError, UsageError
 from budwood.plans import AGENT_RETRIES, AGENT_TIMEOUT_S, task_defaults
-from budwood.project.ideas import hashes, ideas_differ, read_ideas
+from budwood.project.ideas import hashes, ideas_differ, place_of, read_ideas
 from budwood.project.place import Project
 from budwood.settings import DEFAULT, Resolved
 from budwood.strategies import BUILT_IN, Strategy
@@ -48,16 +51,16 @@ def search_options(project: Project, resolved: Resolved, *, source: str) -> dict
         # As it comes back from the store: a run that goes on compares what it began with.
         given["scoring"] = msgspec.json.decode(msgspec.json.encode(scoring))
     if name == "beam" and "ideas" in given:
-        given["ideas"] = _ideas(given["ideas"], source=source)
+        given["ideas"] = _ideas(given["ideas"], where=place_of(source, root=project.root))
     return given
 
 
-def _ideas(folder: object, *, source: str) -> list[dict[str, object]]:
+def _ideas(folder: object, *, where: Path) -> list[dict[str, object]]:
     if not isinstance(folder, str) or not folder:
         raise SettingsError(
             f"ideas is {folder!r}", hint='ideas = "…" in [run.options] names a folder: each file is one'
         )
-    return read_ideas(folder, source=source)
+    return read_ideas(folder, where=where)
 
 
 def refuse_another_search(state: RunState, created: RunCreated) -> None:
@@ -74,8 +77,9 @@ def _differs(state: RunState, created: RunCreated) -> str:
     """Say what of a strategy is another now, and would decide otherwise."""
     if state.strategy != created.strategy:
         return f"that is {state.strategy}, not {created.strategy}"
+    defaults = _defaults(state.strategy)
     for name in dict.fromkeys((*state.options, *created.options)):
-        before, now = (each.options.get(name) for each in (state, created))
+        before, now = (each.options.get(name, defaults.get(name)) for each in (state, created))
         if before == now or (name in _FREE and state.strategy in BUILT_IN and type(before) is type(now)):
             continue
         if name == "ideas" and state.strategy in BUILT_IN:
@@ -83,6 +87,13 @@ def _differs(state: RunState, created: RunCreated) -> str:
         was, is_now = ("not set" if each is None else f"{each!r:.200}" for each in (before, now))
         return f"its {name} was {was} and is {is_now}"
     return ""
+
+
+def _defaults(strategy: str) -> dict[str, object]:
+    """Return what the options of a search that comes with budwood are where nobody says."""
+    if strategy not in BUILT_IN:
+        return {}
+    return {each.name: each.default for each in signature(resolve_name(BUILT_IN[strategy])).parameters.values()}
 
 
 def refuse_no_barrier(strategy: Strategy, settings: RunSettings) -> None:

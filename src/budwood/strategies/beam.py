@@ -91,6 +91,8 @@ class BeamStrategy(Strategy):
         self._musing: dict[str, Told | None] = {}
         """Of the tasks that ask for ideas for the frontier, what became of them; empty once there are the ideas'."""
         self._evals = 0
+        self._known: _Step | None = None
+        """What comes next, until something is heard."""
         self._tried: set[str] = set()
         """The content of every idea that was tried."""
 
@@ -118,7 +120,7 @@ class BeamStrategy(Strategy):
         return (self._start(), *(tuple(self._muse((root,), ())) or self._evaluate((root,), ()).tasks))
 
     def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:
-        step = self._next()
+        step, self._known = self._next(), None
         for judgement in step.judgements:
             if str(judgement.task) in self._nodes:
                 self._nodes[str(judgement.task)].judgement = judgement
@@ -137,6 +139,7 @@ class BeamStrategy(Strategy):
             self._musing = {str(task.id): None for task in tasks}
 
     def tell(self, told: Told) -> None:
+        self._known = None
         name = str(told.task.id)
         if name in self._musing:
             self._musing[name] = told
@@ -152,7 +155,12 @@ class BeamStrategy(Strategy):
                 self._tried.add(node.sha256)
 
     def _next(self) -> _Step:
-        """Say what comes next, from what is known now."""
+        """Say what comes next, from what is known now: worked out once, though asked for several times."""
+        if self._known is None:
+            self._known = self._work_out()
+        return self._known
+
+    def _work_out(self) -> _Step:
         if self._root is None:
             return _Step(tasks=(self._start(),))
         self._refuse_early()

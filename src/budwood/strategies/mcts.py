@@ -29,7 +29,7 @@ from budwood.strategies.root import root_task
 class MctsStrategy(Strategy):
     """Grows candidates where scores promise most."""
 
-    window = 8
+    window = 4
 
     def __init__(  # noqa: PLR0913  # as many as there are options
         self,
@@ -37,9 +37,9 @@ class MctsStrategy(Strategy):
         scoring: Scoring | Mapping[str, object],
         prompt: str,
         attempts: int = 50,
-        exploration: float = 0.1,
-        greed: float = 0.9,
-        widening: float = 1.0,
+        exploration: float = 0.05,
+        greed: float = 1.0,
+        widening: float = 0.25,
         max_children: int = 8,
         max_depth: int = 32,
         patience: int = 10,

@@ -56,7 +56,10 @@ class Node:
     best: float = -math.inf
     barren: int = 0
     """How many attempts in a row brought its branch no gain."""
+    spent: bool = False
+    """Whether it can have no more children, and none of those that it has is open."""
     closed: bool = False
+    """Whether nothing more is expected of its branch."""
     pairs: set[tuple[str, str]] = field(default_factory=set)
     """Those of its children that were merged."""
     pair: "tuple[Node, Node] | None" = None
@@ -90,7 +93,7 @@ class Tree:
             if node.pair is not None:
                 return node.pair
             child = self._most_promising(node)
-            if child is None or len(node.children) < self._width(node):
+            if child is None:
                 return node, None
             node = child
 
@@ -116,6 +119,7 @@ class Tree:
             self._welcome(node, rank)
             rank = self._stretch(rank)
         changed: list[Node] = []
+        news = True
         for each in node.path():
             each.under_way -= 1
             each.visits += 1
@@ -126,7 +130,11 @@ class Tree:
                 each.best, each.barren = rank, 0
             elif each is not node:
                 each.barren += 1
-            closed = self._is_over(each)
+            if news:
+                each.spent = _is_spent(each)
+            closed = each.spent or self.is_barren(each)
+            # What is above changes by an end or by a change right below; so most of the path is quickly done.
+            news = each is node or closed != each.closed
             if closed != each.closed:
                 each.closed = closed
                 changed.append(each)
@@ -165,29 +173,27 @@ class Tree:
         return node is not self.root and node.barren >= max(self._shape.patience, node.visits // 2)
 
     def _width(self, node: Node) -> int:
-        visits = node.visits + node.under_way + 1
-        return min(node.room, math.ceil(self._shape.widening * math.sqrt(visits)))
+        return math.ceil(self._shape.widening * math.sqrt(node.visits + node.under_way + 1))
 
     def _most_promising(self, node: Node) -> Node | None:
-        """Choose the open child with the highest upper confidence bound, the first of equals; None if none is open."""
+        """Choose the open child with the highest upper confidence bound, the first of equals; None to grow right here.
+
+        That is so where none is open, where the node has few children for its visits, and where it has room and itself
+        promises more, as a branch that was visited once for each child: a bad child is no reason to go on from it.
+        """
         weight = self._shape.exploration * math.sqrt(math.log(node.visits + node.under_way + 1))
         chosen, highest = None, -math.inf
+        if len(node.children) < node.room:
+            if len(node.children) < self._width(node):
+                return None
+            own = 0.0 if node.rank is None else max(0.0, node.rank - self._worst) / self._span
+            highest = own + weight / math.sqrt(len(node.children) + 1)
         for child in node.children:
             if child.rank is not None and not child.closed:
                 bound = self.value(child) + weight / math.sqrt(child.visits + child.under_way)
                 if bound > highest:
                     chosen, highest = child, bound
         return chosen
-
-    def _is_over(self, node: Node) -> bool:
-        """Say whether nothing more is to be expected of a branch; what is under way there may open it again."""
-        if self.is_barren(node):
-            return True
-        if len(node.children) < node.room or any(
-            child.rank is not None and not child.closed for child in node.children
-        ):
-            return False
-        return sum(child.ended for child in node.children) >= node.room
 
     def _begin_anew(self) -> list[Node]:
         """Open the best candidate, at its second time the root; return what is open now."""
@@ -200,8 +206,15 @@ class Tree:
         chosen.room += self._shape.max_children
         opened = list(chosen.path())
         for each in opened:
-            each.closed, each.barren = False, 0
+            each.closed, each.spent, each.barren = False, False, 0
         return opened
+
+
+def _is_spent(node: Node) -> bool:
+    """Say whether a node has no room for more children and none that is open; what is under way may open it again."""
+    if any(child.rank is not None and not child.closed for child in node.children):
+        return False
+    return sum(child.ended for child in node.children) >= node.room
 
 
 def _pair(node: Node) -> tuple[Node, Node] | None:

@@ -71,6 +71,21 @@ def test_any_numbers_can_be_drawn(values: list[float]) -> None:
     assert not {"nan", "inf"} & set(drawing.svg.replace('"', " ").split())
 
 
+def test_a_candidate_that_is_far_off_does_not_squash_the_others() -> None:
+    values = [1.0, 1.1, 1.2, 0.9, -500.0, 1.3, 1.25]
+    nodes = [
+        node(number, "root" if not number else f"t{number}", scored=score(value)) for number, value in enumerate(values)
+    ]
+    nodes.append(node(7, "cheat", scored=score(1e9, valid=False)))
+    seen = Seen(draw_scores(tree(nodes)))
+    assert seen.number("t3:", "circle", "cy") - seen.number("t5:", "circle", "cy") > 60
+    assert seen.shapes("t4:") == ["polygon"]
+    assert "t4: done\nscore -500\n1 attempt, 2.0 s" in seen.titles
+    assert seen.number("cheat:", "circle", "cy") < seen.number("t5:", "circle", "cy")
+    assert {"off the scale", "not valid"} <= set(seen.texts)
+    assert "off the scale" not in Seen(draw_scores(tree(nodes[:4]))).texts
+
+
 def test_where_none_is_valid_there_is_no_line() -> None:
     drawing = draw_scores(tree(SOME[4:6]))
     assert drawing.text == "Scores of run night: 2 candidates, none of them valid"

@@ -25,8 +25,8 @@ def scores_of(look: Look) -> Drawing:
     return draw_scores(grow(state, attempts))
 
 
-def timeline_of(look: Look, *, now_ms: int) -> Drawing:
-    """Draw when its attempts ran; those that have not ended, until now."""
+def timeline_of(look: Look, *, now_ms: int | None) -> Drawing:
+    """Draw when its attempts ran; those that have not ended, until now, or without a driver until the last event."""
     state, attempts = look.state_and_attempts()
     names = {task.number: str(task.spec.id) for task in state.tasks}
-    return draw_timeline(state.name, names, attempts, now_ms)
+    return draw_timeline(state.name, names, attempts, state.at_ms if now_ms is None else now_ms)

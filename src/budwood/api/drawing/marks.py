@@ -29,6 +29,7 @@ MARKS = {
     "pruned": Mark("square", "grey", filled=False),
     "rejected": Mark("diamond", "red", filled=False),
     "scored": Mark("disc", "blue"),
+    "off the scale": Mark("diamond", "blue", filled=False),
     "not valid": Mark("barred", "amber", filled=False),
     "done": Mark("disc", "green"),
     "succeeded": Mark("disc", "green"),

@@ -22,11 +22,14 @@ WIDTH_PX = 660.0
 HEIGHT_PX = 240.0
 _PAD_PX = 12.0
 _FARTHEST = 1e300
+"""Beyond it, differences may be no numbers any more."""
+_WORSE = 3.0
+"""So far the scale goes on the worse side at most, in ranges of what is good."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Plot:
-    """Where numbers of tasks and values are."""
+    """Where numbers of tasks and values are; a value that is off the scale is at its end."""
 
     left: float
     first: int
@@ -41,7 +44,9 @@ class _Plot:
     def y(self, value: float) -> float:
         """Return where a value is."""
         room = HEIGHT_PX - 2 * _PAD_PX
-        return HEAD_PX + _PAD_PX + room * (1 - (_drawable(value) - self.low) / (self.high - self.low))
+        return (
+            HEAD_PX + _PAD_PX + room * (1 - (min(self.high, max(self.low, value)) - self.low) / (self.high - self.low))
+        )
 
 
 def draw_scores(tree: Tree) -> Drawing:
@@ -56,15 +61,15 @@ def draw_scores(tree: Tree) -> Drawing:
     root = next((node for node in scored if str(node.id) == ROOT and _counts(node)), None)
     line = _best_so_far(scored, tree)
     shown = _shown(scored, {number for number, _ in line} | {node.number for node in scored if node.id == tree.best})
-    plot = _plot(shown, line, root)
+    plot = _plot(shown, _scale(scored, root, tree))
     parts = [*_scales(plot, tree), _line(plot, line), *(_dot(plot, node, tree) for node in shown)]
-    parts += _root_line(plot, root)
+    parts += _root_line(plot, root, tree)
     return framed(
         said + _told(line, root, tree),
         parts,
         width=plot.left + WIDTH_PX - MARGIN_PX,
         bottom=HEAD_PX + HEIGHT_PX + 34,
-        used={_word(node, tree) for node in shown},
+        used={_word(node, tree, plot) for node in shown},
         notes=left_out(len(scored) - len(shown)),
     )
 
@@ -81,8 +86,13 @@ def _value(node: TreeNode) -> float | None:
     return node.value if node.value is not None and math.isfinite(node.value) else None
 
 
-def _word(node: TreeNode, tree: Tree) -> str:
-    return "best" if node.id == tree.best else "scored" if _counts(node) else "not valid"
+def _word(node: TreeNode, tree: Tree, plot: _Plot) -> str:
+    value = _value(node)
+    if value is None or not _counts(node):
+        return "not valid"
+    if node.id == tree.best:
+        return "best"
+    return "scored" if plot.low <= value <= plot.high else "off the scale"
 
 
 def _best_so_far(scored: Sequence[TreeNode], tree: Tree) -> list[tuple[int, float]]:
@@ -106,18 +116,31 @@ def _shown(scored: Sequence[TreeNode], always: set[int]) -> list[TreeNode]:
     return [node for node in scored if node.number in wanted]
 
 
-def _plot(shown: Sequence[TreeNode], line: Sequence[tuple[int, float]], root: TreeNode | None) -> _Plot:
-    values = [value for node in shown if (value := _value(node)) is not None]
-    values += [value for _, value in line]
-    low, high = _drawable(min(values, default=0.0)), _drawable(max(values, default=1.0))
+def _scale(scored: Sequence[TreeNode], root: TreeNode | None, tree: Tree) -> tuple[float, float]:
+    """Choose the values between which all that matters lies: one bad candidate must not squash the good ones."""
+    values = [_drawable(value) for node in scored if (value := _value(node)) is not None]
+    good = sorted((_drawable(node.value or 0.0) for node in scored if _counts(node)), reverse=tree.direction == "max")
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    if good:
+        best, begin = good[0], good[0] if root is None else _drawable(root.value or 0.0)
+        size = max(abs(best - good[len(good) * 6 // 10]), abs(best - begin)) * (1 if tree.direction == "max" else -1)
+        least, most = sorted((best - _WORSE * size, best + size))
+        inside = [value for value in values if least <= value <= most]
+        room = abs(size) / 4  # between those that are on the scale and those at its end
+        if size:
+            low = low if low >= least else min(inside) - room
+            high = high if high <= most else max(inside) + room
     if low == high:
         low, high = low - (abs(low) or 1.0) / 10, high + (abs(high) or 1.0) / 10
-    widest = max(width_of(_number(value)) for value in ticks(low, high))
-    return _Plot(MARGIN_PX + widest + 8, shown[0].number, max(node.number for node in shown), low, high)
+    return low, high
+
+
+def _plot(shown: Sequence[TreeNode], scale: tuple[float, float]) -> _Plot:
+    widest = max(width_of(_number(value)) for value in ticks(*scale))
+    return _Plot(MARGIN_PX + widest + 8, shown[0].number, max(node.number for node in shown), *scale)
 
 
 def _drawable(value: float) -> float:
-    """Bring a number to where differences are still numbers."""
     return max(-_FARTHEST, min(_FARTHEST, value))
 
 
@@ -143,14 +166,15 @@ def _scales(plot: _Plot, tree: Tree) -> Iterator[str]:
     )
 
 
-def _root_line(plot: _Plot, root: TreeNode | None) -> Iterator[str]:
+def _root_line(plot: _Plot, root: TreeNode | None, tree: Tree) -> Iterator[str]:
     value = None if root is None else _value(root)
     if value is None:
         return
     y = plot.y(value)
     data = path([(plot.left, y), (plot.left + WIDTH_PX, y)])
     yield element("path", title(f"root {value:g}"), d=data, stroke="faint", stroke_dasharray="5 4", fill="none")
-    yield words(plot.left + WIDTH_PX, y - 8, f"root {_number(value)}", fill="faint", text_anchor="end", **HALO)
+    below = 8 if tree.direction == "max" else -8  # where fewer candidates are
+    yield words(plot.left + WIDTH_PX, y + below, f"root {_number(value)}", fill="faint", text_anchor="end", **HALO)
 
 
 def _line(plot: _Plot, line: Sequence[tuple[int, float]]) -> str:
@@ -172,9 +196,9 @@ def _dot(plot: _Plot, node: TreeNode, tree: Tree) -> str:
     parts = [title(*told_of(node, tree.primary))]
     score = node.score
     if score is not None and score.low is not None and score.high is not None:
-        spread = [min(plot.high, max(plot.low, each)) for each in (score.low, score.high)]
-        parts.append(element("path", d=path([(x, plot.y(each)) for each in spread]), stroke="blue", stroke_width=1.2))
-    return element("g", *parts, draw_mark(_word(node, tree), x, y, radius=4.0))
+        spread = [(x, plot.y(each)) for each in (score.low, score.high)]
+        parts.append(element("path", d=path(spread), stroke="blue", stroke_width=1.2))
+    return element("g", *parts, draw_mark(_word(node, tree, plot), x, y, radius=4.0))
 
 
 def _told(line: Sequence[tuple[int, float]], root: TreeNode | None, tree: Tree) -> str:
