@@ -117,9 +117,9 @@ def _write_manifest(run: str, file: Path | None, where: str | None) -> None:
 @json_option
 @store_option
 def import_manifest(manifest: Path, plan: str, missing_ok: bool, as_json: bool, where: str | None) -> None:
-    """Take a run of the tree runner (manifest version 3) from its folder: what has ended there is not done again.
+    """Take in a run of the tree runner, by its manifest (version 3) and folder.
 
-    It goes on with budwood resume, as the plan says: its score must decide what the manifest has decided. What was
+    What has ended there is not done again. It goes on with budwood resume, as the plan says: its score must decide what the manifest has decided. What was
     queued or ran is done anew.
 
     \b
