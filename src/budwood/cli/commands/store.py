@@ -119,11 +119,11 @@ def _write_manifest(run: str, file: Path | None, where: str | None) -> None:
 def import_manifest(manifest: Path, plan: str, missing_ok: bool, as_json: bool, where: str | None) -> None:
     """Take in a run of the tree runner, by its manifest (version 3) and folder.
 
-    What has ended there is not done again. It goes on with budwood resume, as the plan says: its score must decide what the manifest has decided. What was
-    queued or ran is done anew.
+    What has ended there is not done again. It goes on with budwood resume, as the plan says: its score must decide what
+    the manifest has decided. What was queued or ran is done anew.
 
     \b
-    Example: budwood store import-manifest runs/night/manifest.json --plan beam.toml
+    Example: budwood store import-manifest night/manifest.json --plan beam.toml
     """
     from budwood.formats.tree_manifest import read_manifest
     from budwood.project.planned import read_planned
