@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 from tests.cli.world import wait_for
+from tests.queue.plans import conflict_of, lane, published, solve
 from tests.queue.seven import check_landed, make_site, solve_by_hand
 from tests.workshop.site import Site
 
-from budwood._core.events import ErrandAdded
+from budwood._core.events import ErrandAdded, LaneResolved
+from budwood.engine.workshop.conflicts import Conflicts
 from budwood.errors import UsageError
+from budwood.project.bench import run_refs
+from budwood.workspaces import Clone, Pool
 
 pytestmark = [pytest.mark.slow, pytest.mark.crash, pytest.mark.timeout(3600)]
 REPOSITORY = Path(__file__).parents[2]
@@ -107,3 +111,16 @@ def _is_landing(site: Site) -> bool:
         return any(isinstance(event, ErrandAdded) for event in site.events())
     except (UsageError, StopIteration):  # the store, or the run in it, is being made
         return False
+
+
+def test_what_a_person_solved_is_taken_though_the_driver_that_kept_it_died(site: Site) -> None:
+    site.agents(lane("x", text="x\n"), lane("y", text="y\n"), review="auto")
+    site.call("run", "plan.toml", code=5)
+    conflict = conflict_of(site, "lane y")
+    solve(site, conflict.path, "text", "both\n")
+    run, repository = site.state().id, site.repository
+    pool = Pool(site.pool, repository, Clone(repository))
+    dies = Conflicts(run_refs("plan", run), repository=repository, pool=pool, holder=lambda name: f"{run}/{name}")
+    assert isinstance(dies.look(conflict), LaneResolved)  # the directory is given back, and nobody writes that down
+    site.call("resume", "plan")
+    assert published(site, "text") == "both"

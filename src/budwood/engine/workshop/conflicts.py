@@ -86,6 +86,9 @@ class Conflicts:
         holder = self._holder(f"merge-{_name(conflict.line)}")
         found = self._pool.find(holder)
         if found is None or not found.path.is_dir():
+            solved = self._put_by_before(conflict)
+            if solved:
+                return LaneResolved(line=conflict.line, commit=solved, by="person")
             reason = "its directory is gone; it is laid out again"
             return msgspec.structs.replace(conflict, head="", reason=reason)
         git = self._git(found.path)
@@ -136,6 +139,16 @@ class Conflicts:
         self._pool.keep(holder, ref, message=f"{line}: {why}\n")
         self._pool.hand_back(holder, ref)
 
+    def _put_by_before(self, conflict: LaneConflicted) -> str:
+        """Return what somebody committed that solves it and was kept by a driver that died before it could say so."""
+        git = self._repository.git
+        for ref in reversed(self._kept_for(conflict.line)):
+            head = git.ask("rev-parse", f"{ref}^1^1")  # what was there, made a commit on top of what was committed
+            solves = head != conflict.head and is_ancestor(git, conflict.head, head)
+            if solves and not marked_files(git, head, conflict.files):
+                return head
+        return ""
+
     def _bring_memory(self, git: Git) -> None:
         """Copy what the user's git remembers of conflicts."""
         theirs = self._repository.common / "rr-cache"
@@ -148,9 +161,14 @@ class Conflicts:
 
     def _ref(self, line: str) -> str:
         """Name a new ref for what somebody left: an older one may be the only one that has what it has."""
+        return f"{self._refs}/solved/{_name(line)}-{len(self._kept_for(line)) + 1}"
+
+    def _kept_for(self, line: str) -> list[str]:
+        """Name the refs of what was put by for a line, the oldest first."""
         below = f"{self._refs}/solved/{_name(line)}-"
         said = self._repository.git.ask("for-each-ref", "--format=%(refname)", f"{self._refs}/solved")
-        return f"{below}{sum(name.startswith(below) for name in said.splitlines()) + 1}"
+        numbers = sorted(int(name.removeprefix(below)) for name in said.splitlines() if name.startswith(below))
+        return [f"{below}{number}" for number in numbers]
 
 
 def marked_files(git: Git, commit: str, files: Iterable[str]) -> tuple[str, ...]:
