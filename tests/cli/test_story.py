@@ -8,12 +8,22 @@ from tests.support.told import Told
 
 from budwood._core import events as e
 from budwood._core.model import AttemptError, AttemptPhase, RunSettings, TaskSpec
+from budwood._core.scores import Judgement
 from budwood.cli.sentences import sentence
 
 EVERY: tuple[e.Event, ...] = (
     e.RunCreated(run="r", name="night", settings=RunSettings(), made_by="0.1.0"),
     e.TasksAdded(tasks=(TaskSpec(id=1, run="a"), TaskSpec(id=2, run="b")), more=True),
-    e.AskingEnded(asks=2),
+    e.AskingEnded(asks=2, reason="max_depth"),
+    e.CandidatesJudged(
+        ask=2,
+        judgements=(
+            Judgement(task="a", decision="promoted"),
+            Judgement(task="b", decision="promoted"),
+            Judgement(task="c", decision="pruned"),
+        ),
+    ),
+    e.CandidatesJudged(ask=3, judgements=(Judgement(task="c", decision="chosen", why="the best"),)),
     e.WindowFull(ask=3, task="a"),
     e.PlanRevised(added=(TaskSpec(id="x"),), changed=(TaskSpec(id="y"),), removed=("z",)),
     e.SettingsChanged(settings=RunSettings(slots=9), changed=("slots",)),
@@ -23,6 +33,7 @@ EVERY: tuple[e.Event, ...] = (
     e.RunAccounted(done=1, failed=2, skipped=3, cancelled=4, adopted=5, requeued=6, not_started=7, planned=28),
     e.AttemptQueued(task="a", attempt=2, slot=1, retry=1, gpus=("0",)),
     e.AttemptStarted(task="a", attempt=2, pid=5, began_at_ms=1),
+    e.AttemptScoring(task="a", attempt=2),
     e.AttemptAdopted(task="a", attempt=2),
     e.AttemptEnded(
         task="a",
@@ -78,7 +89,9 @@ def test_every_kind_of_event_has_a_sentence() -> None:
     assert [sentence(event) for event in EVERY] == [
         "run night was created by budwood 0.1.0",
         "2 tasks added: 1, 2, more to come",
-        "the strategy wants no more tasks, after 2 answers",
+        "the strategy wants no more tasks, after 2 answers: max_depth",
+        "promoted: a, b; pruned: c",
+        "c was chosen: the best",
         "slots wait: answer 3 of the strategy needs the end of a",
         "the plan was edited: added x, changed y, removed z",
         "settings changed: slots is now 9",
@@ -88,6 +101,7 @@ def test_every_kind_of_event_has_a_sentence() -> None:
         ACCOUNTED,
         "a: attempt 2 goes to slot 1, retry 1, gpus 0",
         "a: attempt 2 runs (pid 5)",
+        "a: what attempt 2 made is being scored",
         "a: attempt 2 was still running and was taken over",
         "a: attempt 2 timed out after 0 ms: too slow; it does not count; tried again in 2.0 s",
         "skipped because of a: b, c",

@@ -15,6 +15,8 @@ from tests.support.evening import Evening, made_evening
 from tests.support.program import call
 from tests.support.told import Told, under_way
 
+from budwood.cli.app import app
+
 __all__ = ["made_evening"]
 PAGE = (ROOT / "docs/reference/commands.md").read_text(encoding="utf-8")
 PLAN = """
@@ -62,7 +64,8 @@ def options(command: click.Command) -> dict[str, str]:
 @pytest.mark.parametrize(("path", "command"), COMMANDS, ids=PATHS)
 def test_every_command_has_an_entry_with_its_usage_and_its_options(path: str, command: click.Command) -> None:
     text = entry(path)
-    usage = command.get_usage(click.Context(command, info_name=f"budwood {path}")).removeprefix("Usage: ")
+    context = click.Context(command, info_name=f"budwood {path}", **app.context_settings)
+    usage = command.get_usage(context).removeprefix("Usage: ")
     assert f"`{' '.join(usage.split())}`" in text
     told = dict(re.findall(r"^\| (`-.*?) \| (.*) \|$", text, re.MULTILINE))
     assert told == options(command)
