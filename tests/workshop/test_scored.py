@@ -121,6 +121,28 @@ def test_a_score_that_ended_while_nobody_drove_is_taken(site: Site, began: Path)
     assert len(Path(f"{gate}.pids").read_text().splitlines()) == 1
 
 
+@pytest.mark.parametrize("torn", [None, b"{"])
+def test_what_was_kept_is_known_by_its_ref_if_the_word_of_it_is_lost(
+    site: Site, began: Path, torn: bytes | None
+) -> None:
+    gate = site.root.parent / "gate"
+    file = plan(site, task("a", made("123")), score=f"echo spoilt >> README.md; {held(gate)}")
+    driver = site.start("run", file)
+    wait_for(lambda: Path(f"{gate}.pids").exists(), what="the score")
+    driver.kill()
+    driver.communicate()
+    [word] = (site.root / ".budwood" / "runs").glob("*/attempts/0.1/kept.json")
+    word.unlink()
+    if torn is not None:
+        word.write_bytes(torn)
+    gate.touch()
+    site.call("run", file)
+    end = site.end_of("a")
+    assert (end.attempt, began.read_text()) == (1, "a\n")
+    assert end.left is not None
+    assert site.git("show", f"{end.left.tree}:README.md") == "a project"
+
+
 def test_a_score_that_was_lost_with_its_supervisor_is_taken_again(site: Site, began: Path) -> None:
     gate = site.root.parent / "gate"
     file = plan(site, task("a", made("123")), score=held(gate))

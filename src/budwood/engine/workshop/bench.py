@@ -121,8 +121,9 @@ class Bench:
     def _kept(self, order: Order) -> Kept:
         """Keep what an attempt left; what was kept before it was scored stays as it was, whatever scoring has left."""
         file = self._means.attempts / order.id / _KEPT
-        if order.score is not None and file.exists():
-            return msgspec.json.decode(file.read_bytes(), type=Kept)
+        before = self._kept_before(order, file) if order.score is not None else None
+        if before is not None:
+            return before
         kept = self._pool.keep(self._holder(order.id), self.ref(order.id), message=_message(order))
         if order.score is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -130,6 +131,16 @@ class Bench:
             draft.write_bytes(msgspec.json.encode(kept))
             draft.rename(file)
         return kept
+
+    def _kept_before(self, order: Order, file: Path) -> Kept | None:
+        """Return what was kept before it was scored; by its ref alone, where a machine that went down took the file."""
+        with suppress(OSError, msgspec.MsgspecError):
+            return msgspec.json.decode(file.read_bytes(), type=Kept)
+        commit, workspace = find_kept(self._repository, self.ref(order.id)), self._pool.find(self._holder(order.id))
+        if commit is None or workspace is None:
+            return None
+        tree = self._repository.git.ask("rev-parse", f"{commit}^1^{{tree}}")
+        return Kept(base=workspace.base, candidate=tree, commit=commit)
 
     def begin_score(self, order: Order, made: Outcome, *, number: int) -> Work | Outcome:
         """Say what is to score a candidate, in the workspace that it was made in; the same content is scored once."""
