@@ -93,7 +93,7 @@ def test_a_run_is_over_while_the_receiver_still_thinks_about_its_first_request(b
 
     def reply(got: Got) -> Reply:
         if got.index == 0:
-            wait_for(lambda: budwood.has_store and budwood.runs(), what="the run")
+            wait_for(lambda: budwood.has_runs, what="the run")
             wait_for(lambda: any(isinstance(event, RunEnded) for event in budwood.events()), what="the run's end")
         return Reply()
 

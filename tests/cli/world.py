@@ -216,6 +216,12 @@ class Budwood:
         """Say whether there is a store."""
         return (self.root / ".budwood" / "store.db").exists()
 
+    @property
+    def has_runs(self) -> bool:
+        """Say whether there is a run; a store that another process is just making is still an empty file."""
+        store = self.root / ".budwood" / "store.db"
+        return store.exists() and store.stat().st_size > 0 and bool(self.runs())
+
     def runs(self) -> list[RunRow]:
         """List the runs."""
         with open_store(self.root / ".budwood" / "store.db", create=False) as store:
@@ -249,7 +255,7 @@ class Budwood:
         for process in self._started:
             process.kill()
             process.communicate()
-        if self.has_store:
+        if self.has_runs:
             for row in self.runs():
                 if row.phase.value not in ("finished", "cancelled"):
                     subprocess.run(
@@ -264,7 +270,7 @@ class Budwood:
 
     def _left(self) -> Iterator[str]:
         """Find processes that have this project in their command line, or the mark of one of its runs."""
-        marks = [f"BUDWOOD_MARK={row.id}:".encode() for row in self.runs()] if self.has_store else []
+        marks = [f"BUDWOOD_MARK={row.id}:".encode() for row in self.runs()] if self.has_runs else []
         for path in Path("/proc").glob("[0-9]*"):
             try:
                 command, environ = (path / "cmdline").read_bytes(), (path / "environ").read_bytes()
