@@ -3,7 +3,8 @@
     .venv/bin/python benchmarks/search.py [--only ask_tell,compare,slots,real] [--seeds 20] [--attempts 100]
                                           [--results 10000] [--slots 8] [--svg FILE] [--json FILE]
 
-`ask_tell`: the time of the processor that `ask` and `tell` take around 1,000 results and at the end, medians of 300.
+`ask_tell`: the time of the processor that `ask` and `tell` take among 1,000 results and among many: medians over the
+3,000 that follow, of two searches that take turns, so that what else the machine does falls on both.
 `compare`: the best score at equal attempts on one problem (`search_packing.py`), with lessons and synthesis on and
 off, beside searches that are plain; --svg draws it. `slots`: slots simulated around the real strategy, attempts of
 lognormal durations, `order = "task"` at several windows and `order = "completion"`. `real`: the same of real runs,
@@ -22,13 +23,13 @@ from random import Random
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import search_plot, search_real  # found only now
-from benchmarks.search_packing import SCORING, Workbench
-from benchmarks.search_rivals import PROMPT, beam, built_in, mcts, rivals
+from benchmarks.search_packing import Workbench
+from benchmarks.search_rivals import beam, mcts, rivals
 from benchmarks.search_slots import Order, Slots, mean
 
 from budwood._core.model import TaskSpec
 from budwood._core.scores import Score
-from budwood.strategies import BUILT_IN, Strategy, Told
+from budwood.strategies import Strategy, Told
 from budwood.testing.strategy_play import Play
 
 SIGMAS = (0.5, 1.0)
@@ -37,7 +38,8 @@ WINDOWS: tuple[tuple[Order, int], ...] = (
     ("completion", 1),
 )
 FIRST_LOOK = 1_000
-LOOKS = 300
+SPAN = 3_000
+"""So many further results are looked at."""
 
 
 class Timed(Strategy):
@@ -86,30 +88,54 @@ class Walk:
         return Score(value=value, metrics={"score": value})
 
 
+class Look:
+    """One search of a kind whose answers are timed from some number of results on."""
+
+    def __init__(self, strategy: Strategy, *, results: int) -> None:
+        walk, self.timed = Walk(), Timed(strategy)
+        self._play = Play(self.timed, walk.work, seed=1, score=walk.score)
+        self.results = results
+        while len(self.timed.tells) < results:
+            self.step()
+        self._asks, self._tells = len(self.timed.asks), len(self.timed.tells)
+
+    @property
+    def seen(self) -> int:
+        """So many results have come since it is looked at."""
+        return len(self.timed.tells) - self._tells
+
+    def step(self) -> None:
+        """Go on by an answer."""
+        if not self._play.step():
+            raise RuntimeError(f"the search was over after {len(self.timed.tells)} results")
+
+    def medians(self) -> tuple[float, float, float]:
+        """Return the milliseconds of an answer by the task, of an end, and of the longest answer."""
+        asks = [took / tasks * 1e3 for tasks, took in self.timed.asks[self._asks :]]
+        tell = statistics.median(self.timed.tells[self._tells :]) * 1e3
+        return statistics.median(asks), tell, max(took * 1e3 for _, took in self.timed.asks)
+
+
 def time_asks(results: int) -> dict[str, object]:
-    """Measure what asking and telling cost among few results and among many, by the task."""
-    makers: dict[str, Callable[[], Strategy]] = {"mcts": lambda: mcts(2 * results, patience=results)}
-    if "beam" in BUILT_IN:
-        makers["beam"] = lambda: beam(2 * results, width=10)
-    if "best-of" in BUILT_IN:
-        makers["best-of"] = lambda: built_in("best-of", scoring=SCORING, prompt=PROMPT, n=results)
+    """Measure what asking and telling cost among few results and among many, by the task, of two searches in turn."""
+    most = 2 * (results + SPAN)
+    makers: dict[str, Callable[[], Strategy]] = {
+        "mcts": lambda: mcts(most, patience=most),
+        "beam": lambda: beam(most, width=3),
+        "beam, no idea twice": lambda: beam(most, width=3, ideas=most),
+    }
     found: dict[str, object] = {}
     print("| | results | ask, for a task | tell | longest ask |\n|---|---|---|---|---|")
     for name, make in makers.items():
-        walk, timed = Walk(), Timed(make())
-        play = Play(timed, walk.work, seed=1, score=walk.score)
-        for size in (FIRST_LOOK, results):
-            if len(timed.tells) >= size:
-                continue  # it had all of them in its first answer
-            while len(timed.tells) < size and play.step():
-                pass
-            asks = [took / tasks * 1e3 for tasks, took in timed.asks[-LOOKS:] if tasks]
-            longest = max(took * 1e3 for _, took in timed.asks)
-            row = (statistics.median(asks), statistics.median(timed.tells[-LOOKS:]) * 1e3, longest)
-            print(
-                f"| {name} | {len(timed.tells):,} | {row[0]:.3f} ms | {row[1]:.3f} ms | {longest:.1f} ms |", flush=True
-            )
-            found[f"{name} {size}"] = row
+        few, many = Look(make(), results=FIRST_LOOK), Look(make(), results=results)
+        while few.seen < SPAN or many.seen < SPAN:
+            few.step()
+            many.step()
+        for look in (few, many):
+            row = found[f"{name} {look.results}"] = look.medians()
+            print(f"| {name} | {look.results:,} | {row[0]:.4f} ms | {row[1]:.4f} ms | {row[2]:.1f} ms |", flush=True)
+        ratios = [after / before for before, after in zip(few.medians(), many.medians(), strict=True)][:2]
+        print(f"| {name} | ratio | {ratios[0]:.2f} | {ratios[1]:.2f} | |", flush=True)
     return found
 
 

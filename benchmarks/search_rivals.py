@@ -68,12 +68,18 @@ def mcts(attempts: int, **options: object) -> Strategy:
     return made
 
 
-def beam(attempts: int, *, width: int) -> Strategy:
-    """Make a beam whose ideas are what a prompt can say here; each may be tried again further down."""
+def beam(attempts: int, *, width: int, ideas: int = 0) -> Strategy:
+    """Make a beam whose ideas are what a prompt can say here; each may be tried again further down.
+
+    With a number of `ideas` there are so many, and none is tried twice.
+    """
     texts = {f"{word}-{n}.md": f"{PROMPT} Work {word}, place {n}." for word in REACH for n in range(3)}
-    ideas = [{"path": path, "text": text, "sha256": sha256(text.encode()).hexdigest()} for path, text in texts.items()]
-    limits = {"ideas_per_node": len(ideas), "beam_width": width, "max_depth": attempts, "max_evals": attempts}
-    return built_in("beam", scoring=SCORING, ideas=ideas, dedupe="node", **limits)
+    per_node = len(texts)
+    if ideas:
+        texts = {f"{n}.md": f"{PROMPT} Begin with {n}." for n in range(ideas)}
+    given = [{"path": path, "text": text, "sha256": sha256(text.encode()).hexdigest()} for path, text in texts.items()]
+    limits = {"ideas_per_node": per_node, "beam_width": width, "max_depth": attempts, "max_evals": attempts}
+    return built_in("beam", scoring=SCORING, ideas=given, dedupe="global" if ideas else "node", **limits)
 
 
 def built_in(name: str, **options: object) -> Strategy:

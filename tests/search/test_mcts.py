@@ -1,54 +1,18 @@
 """mcts: where it grows, what it gives up, what it hands on; the same at any window's order of ends."""
 
 import math
-from collections.abc import Mapping
-from random import Random
 
 import pytest
+from tests.search.growing import SCORING, Walk, ask, grow, make, score, tell
 
-from budwood._core.model import TaskPhase, TaskSpec
-from budwood._core.scores import Score, Scoring, Stage
-from budwood.strategies import Strategy, Told
+from budwood._core.model import TaskSpec
+from budwood._core.scores import Score, Scoring
+from budwood.strategies import Strategy
 from budwood.strategies.base import random_of
 from budwood.strategies.mcts import MctsStrategy
 from budwood.strategies.mcts_tree import Node, Tree
 from budwood.testing.strategies import StrategyConformance
 from budwood.testing.strategy_play import Play
-
-SCORING = Scoring(stages=(Stage(run="./score"),))
-
-
-def make(**options: object) -> MctsStrategy:
-    """Make a strategy that grows as wide as deep, so that a few attempts show what it does."""
-    given = {"exploration": 0.1, "greed": 0.9, "widening": 1.0, **options}
-    return MctsStrategy(**{"scoring": SCORING, "prompt": "Make it faster.", **given})  # type: ignore[arg-type]
-
-
-def score(value: float) -> Score:
-    return Score(value=value, metrics={"score": value})
-
-
-class Walk:
-    """Attempts that add a random step to the score of what they grow from; some fail, some are not valid."""
-
-    def __init__(self, *, fails: float = 0.2) -> None:
-        self.values: dict[str, float] = {}
-        self._fails = fails
-
-    def work(self, task: TaskSpec) -> object:
-        random = Random(str(task.id))
-        if task.after and random.random() < self._fails:
-            raise RuntimeError("it failed")
-        self.values[str(task.id)] = max([self.values.get(str(name), 0.0) for name in task.after], default=1.0)
-        self.values[str(task.id)] += random.gauss(0.0, 1.0) if task.after else 0.0
-        return {"lesson.md": f"step of {task.id}"}
-
-    def score(self, task: TaskSpec) -> Score:
-        value = self.values[str(task.id)]
-        return score(value) if value > -1 else Score(value=value, valid=False, why="below the threshold")
-
-    def play(self, strategy: Strategy, *, newest_first: bool = False) -> Play:
-        return Play(strategy, self.work, seed=3, score=self.score, newest_first=newest_first)
 
 
 class Of8(MctsStrategy):
@@ -76,40 +40,6 @@ class TestMcts(StrategyConformance):
 
 class TestMctsOneByOne(TestMcts):
     kind = Of1
-
-
-def tell(strategy: Strategy, name: str, value: float | None, *, result: object = None, error: str = "exit") -> None:
-    """Tell what became of a task; None is a failure."""
-    node = strategy.tree.nodes[name]  # type: ignore[attr-defined]
-    after = (node.parent.id,) if node.parent is not None else ()
-    strategy.tell(
-        Told(
-            task=TaskSpec(id=name, after=after),
-            number=0,
-            ask=0,
-            state=TaskPhase.FAILED if value is None else TaskPhase.DONE,
-            error=error if value is None else "",
-            score=None if value is None else score(value),
-            result=result,
-        )
-    )
-
-
-def ask(strategy: Strategy, number: int) -> TaskSpec:
-    """Ask for one task, and record it."""
-    [task] = strategy.ask(number, random_of(0, number))
-    strategy.asked(number, [task])
-    return task
-
-
-def grow(strategy: Strategy, values: Mapping[str, float | None]) -> list[TaskSpec]:
-    """Ask for tasks one by one and tell each its end; the first is the root."""
-    tasks = []
-    for number, (name, value) in enumerate(values.items()):
-        tasks.append(ask(strategy, number))
-        assert tasks[-1].id == name
-        tell(strategy, name, value)
-    return tasks
 
 
 def closed(strategy: MctsStrategy) -> list[str]:
@@ -293,74 +223,6 @@ def test_without_synthesis_nothing_is_merged() -> None:
     assert {len(task.after) for answer in play.answers[1:] for task in answer} == {1}
     play = Walk().play(make()).go(60)
     assert {len(task.after) for answer in play.answers[1:] for task in answer} == {1, 2}
-
-
-def lessons_in(task: TaskSpec) -> list[str]:
-    _, _, rest = task.prompt.partition("# Lessons of earlier attempts\n\n")
-    return rest.partition("\n\n")[0].splitlines()
-
-
-def test_a_lesson_is_what_an_attempt_noted_or_else_how_it_ended() -> None:
-    strategy = make(synthesis=False)
-    ask(strategy, 0)
-    tell(strategy, "root", 2.0)
-    for number in range(1, 4):
-        ask(strategy, number)
-    tell(strategy, "m1", 3.0, result={"lesson.md": "Unrolling\n# the loop\nhelps."})
-    tell(strategy, "m2", 1.0, result="no notes")
-    tell(strategy, "m3", None, error="check")
-    assert set(lessons_in(ask(strategy, 4))) == {
-        "- m1 (3): Unrolling # the loop helps.",
-        "- m2 (1): an attempt on root brought score to 1 (50.00% worse)",
-        "- m3: an attempt on root ended failed: check",
-    }
-
-
-def test_lessons_of_the_branch_come_first_then_those_with_common_words_then_the_newest() -> None:
-    strategy = make(synthesis=False, max_children=2, lessons_shown=3, exploration=0.0)
-    ask(strategy, 0)
-    tell(strategy, "root", 1.0)
-    for number in range(1, 5):
-        ask(strategy, number)
-    tell(strategy, "m1", 1.1, result={"lesson.md": "caching the parser tables pays"})
-    tell(strategy, "m2", 1.0, result={"lesson.md": "threads bring nothing"})
-    tell(strategy, "m3", 1.0, result={"lesson.md": "fewer allocations, little else"})
-    tell(strategy, "m4", 5.0, result={"lesson.md": "the parser is the hot spot"})
-    task = ask(strategy, 5)
-    assert task.after == ("m4",)
-    assert [line.split()[1] for line in lessons_in(task)] == ["m4", "m1", "m3"]
-
-
-def test_no_more_lessons_are_shown_than_wanted_and_none_is_endless() -> None:
-    strategy = make(lessons_shown=2)
-    grow(strategy, {"root": 1.0})
-    for number in range(1, 6):
-        ask(strategy, number)
-        tell(strategy, f"m{number}", None if number % 2 else 1.0, result={"lesson.md": "long " * 5000})
-    shown = lessons_in(ask(strategy, 6))
-    assert len(shown) == 2
-    assert max(map(len, shown)) < 450
-
-
-def test_without_lessons_prompts_hold_none() -> None:
-    play = Walk().play(make(lessons=False, attempts=20)).go(30)
-    assert not any("# Lessons" in task.prompt for answer in play.answers for task in answer)
-
-
-def test_a_prompt_says_what_is_wanted_and_where_its_branch_stands() -> None:
-    strategy = make(synthesis=False, max_children=1, scoring=Scoring(stages=SCORING.stages, direction="min"))
-    task = grow(strategy, {"root": 4.0, "m1": 3.0, "m2": 2.0})[2]
-    assert task.prompt.startswith("Make it faster.\n\n# Where this branch stands\n\n")
-    assert "holds what m1 made. Its score is to become lower; so far, from the start on:" in task.prompt
-    assert "\n- root: 4\n- m1: 3 (25.00% better)\n" in task.prompt
-    assert "lesson.md of the directory $BUDWOOD_NOTES" in task.prompt
-
-
-def test_a_long_branch_is_shown_by_its_end() -> None:
-    strategy = make(synthesis=False, max_children=1)
-    tasks = grow(strategy, {"root": 1.0} | {f"m{n}": 1.0 + n for n in range(1, 12)})
-    assert "\n- … 3 before\n" in tasks[-1].prompt
-    assert "- m10: 11" in tasks[-1].prompt
 
 
 @pytest.mark.parametrize("window", [1, 4, 8])

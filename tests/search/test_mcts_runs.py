@@ -59,6 +59,12 @@ def test_two_candidates_are_merged_by_git_and_lessons_reach_later_prompts(halves
     assert "raised right to 2" in joined.prompt
 
 
+def test_of_an_attempt_that_noted_nothing_later_ones_hear_what_it_changed_and_what_that_did(halves: Halves) -> None:
+    search(halves, "sed -i 2s/.*/2/ left.txt", attempts=2)
+    [*_, last] = asked(halves)
+    assert "- m1 (3): an attempt on root that changed left.txt brought score to 3 (50.00% better)" in last.prompt
+
+
 def test_decisions_are_the_same_at_any_number_of_slots(halves: Halves) -> None:
     either = f'case "$BUDWOOD_TASK" in *[13579]) half=left;; *) half=right;; esac{RAISE}'
     search(halves, either, attempts=8, window=4, slots=4)

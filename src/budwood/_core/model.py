@@ -288,6 +288,8 @@ class Left(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where that commit is found."""
     files: int = 0
     """How many the candidate has changed."""
+    named: tuple[str, ...] = ()
+    """The first of those, by name."""
     lines_added: int = 0
     lines_removed: int = 0
     not_kept: tuple[str, ...] = ()

@@ -163,8 +163,10 @@ class Strategist:
         if task.phase not in ENDED_TASK or self._is_settled(task):
             return
         result: object = None
-        if isinstance(event, AttemptEnded) and event.result is not UNSET:
-            result = msgspec.json.decode(event.result)
+        files: tuple[str, ...] = ()
+        if isinstance(event, AttemptEnded):
+            result = None if event.result is UNSET else msgspec.json.decode(event.result)
+            files = () if event.left is None else event.left.named
         self._seen.add(task.number)
         self._ended[task.number] = Told(
             task=task.spec,
@@ -175,6 +177,7 @@ class Strategist:
             error=task.error_type,
             cost_usd=task.cost_usd,
             score=task.score,
+            files=files,
             tree=task.made.left.tree if task.made is not None and task.phase is TaskPhase.DONE else "",
         )
 

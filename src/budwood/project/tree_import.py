@@ -361,16 +361,17 @@ class _Growth:
         ref = f"{self._refs}/{attempt_id(self.record.state.task(task).number, attempt)}"
         self.kept[ref] = candidate
         tree = self._tree(candidate)
-        files, added, removed = changed(self._repository, base, tree)
+        change = changed(self._repository, base, tree)
         return Left(
             base=base,
             tree=tree,
             candidate=candidate,
             commit=candidate,
             ref=ref,
-            files=files,
-            lines_added=added,
-            lines_removed=removed,
+            files=change.files,
+            named=change.named,
+            lines_added=change.added,
+            lines_removed=change.removed,
         )
 
     def _commit(self, name: str, what: str) -> str:

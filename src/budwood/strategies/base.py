@@ -44,6 +44,8 @@ class Told(Struct, frozen=True, kw_only=True):
     """Of what it made; None where nothing was to be scored, or could be."""
     tree: str = ""
     """What it made, by content."""
+    files: tuple[str, ...] = ()
+    """The first of the files that it changed, by name; also of one that failed."""
     error: str = ""
     cost_usd: float = 0.0
 

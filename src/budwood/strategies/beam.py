@@ -9,8 +9,9 @@ What it knows of a task that was asked for it reads off that task, so that a run
 scores and ideas; must not know files, clocks or how tasks are done.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from random import Random
 from typing import Literal, get_args
 
@@ -95,6 +96,8 @@ class BeamStrategy(Strategy):
         """What comes next, until something is heard."""
         self._tried: set[str] = set()
         """The content of every idea that was tried."""
+        self._used_up = 0
+        """So many of the given ideas, from the first on, are never tried again."""
 
     @property
     def groups(self) -> Mapping[str, int]:
@@ -153,6 +156,9 @@ class BeamStrategy(Strategy):
             if node.parent is not None:
                 node.parent.children.append(node)
                 self._tried.add(node.sha256)
+        if self._dedupe == "global":
+            while self._used_up < len(self._ideas) and self._ideas[self._used_up].sha256 in self._tried:
+                self._used_up += 1
 
     def _next(self) -> _Step:
         """Say what comes next, from what is known now: worked out once, though asked for several times."""
@@ -213,7 +219,7 @@ class BeamStrategy(Strategy):
     def _evaluate(self, frontier: tuple[Node, ...], judgements: tuple[Judgement, ...]) -> _Step:
         """Plan a depth: node by node, idea by idea, each with a number that no other has."""
         tasks: list[TaskSpec] = []
-        tried = set(self._tried)
+        tried: set[str] = set()
         for place, node in enumerate(frontier, start=1):
             for one in self._ideas_for(node, tried):
                 if self._left is not None and len(tasks) == self._left:
@@ -228,18 +234,20 @@ class BeamStrategy(Strategy):
         group = None if self._per_node is None else node_group(place)
         return evaluation(node.id, one, scoring=self._scoring, number=number, depth=node.depth + 1, group=group)
 
-    def _ideas_for(self, node: Node, tried: Iterable[str]) -> Sequence[Idea]:
+    def _ideas_for(self, node: Node, tried: Container[str]) -> Sequence[Idea]:
         told = self._musing.get(node.id + IDEAS_SUFFIX)
         thought_of = () if told is None or not told.done else ideas_in_notes(told.result, task=str(told.task.id))
-        return self._fresh((*self._ideas, *thought_of), node, tried)
+        return self._fresh(node, tried, thought_of)
 
-    def _fresh(self, ideas: Iterable[Idea], node: Node, tried: Iterable[str]) -> Sequence[Idea]:
-        known: Iterable[str] = ()
+    def _fresh(self, node: Node, tried: Container[str], thought_of: Iterable[Idea] = ()) -> Sequence[Idea]:
+        """Return what is to be tried at a node; `tried` is what other nodes of the frontier will have tried by then."""
+        given = (self._ideas[place] for place in range(self._used_up, len(self._ideas)))
+        known: tuple[Container[str], ...] = ()
         if self._dedupe == "global":
-            known = tried
+            known = (self._tried, tried)
         elif self._dedupe == "ancestors":
-            known = {one.sha256 for one in node.branch}
-        return fresh(ideas, known, most=self._ideas_per_node, twice=self._dedupe == "none")
+            known = ({one.sha256 for one in node.branch},)
+        return fresh(chain(given, thought_of), *known, most=self._ideas_per_node, twice=self._dedupe == "none")
 
     # Ideas from an agent
 
@@ -248,9 +256,9 @@ class BeamStrategy(Strategy):
         if self._idea_agent is None:
             return
         newest = {str(judgement.task): judgement for judgement in judgements}
-        tried = set(self._tried)
+        tried: set[str] = set()
         for node in frontier:
-            have = self._fresh(self._ideas, node, tried)
+            have = self._fresh(node, tried)
             tried |= {one.sha256 for one in have}
             if len(have) < self._ideas_per_node:
                 branch = node.branch

@@ -4,7 +4,7 @@ They come from files that were read before the run began, or from the notes of a
 not read files.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -69,14 +69,14 @@ def ideas_in_notes(notes: object, *, task: str) -> tuple[Idea, ...]:
     return tuple(idea(f"{task}/{name.removeprefix(FOLDER)}", found[name]) for name in sorted(found))
 
 
-def fresh(ideas: Iterable[Idea], tried: Iterable[str], *, most: int, twice: bool) -> Sequence[Idea]:
+def fresh(ideas: Iterable[Idea], *tried: Container[str], most: int, twice: bool) -> Sequence[Idea]:
     """Return the first ideas whose content was not tried; `twice`: equal content is tried as often as it comes."""
-    seen = set(tried)
+    seen: set[str] = set()
     taken: list[Idea] = []
     for one in ideas:
         if len(taken) == most:
             break
-        if twice or one.sha256 not in seen:
+        if twice or not (one.sha256 in seen or any(one.sha256 in each for each in tried)):
             seen.add(one.sha256)
             taken.append(one)
     return taken

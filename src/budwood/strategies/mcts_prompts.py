@@ -12,6 +12,8 @@ from budwood.strategies.lessons import NOTE, Lesson, one_line
 
 CHAIN = 8
 """So many candidates of a branch are shown, the newest."""
+_FILES = 5
+"""So many of the files that an attempt changed are named in a lesson."""
 
 
 class Ancestor(NamedTuple):
@@ -42,14 +44,20 @@ def prompt_of(
 
 def lesson_of_end(told: Told, before: Score | None, scoring: Scoring) -> str:
     """Say what can be learnt of an attempt that left no note: how it ended, and what that did to the score."""
-    onto = " and ".join(str(name) for name in told.task.after)
+    onto = " and ".join(str(name) for name in told.task.after) + _changing(told.files)
     if not told.done:
-        return f"an attempt on {onto} ended {told.state}{f': {told.error}' if told.error else ''}"
+        return one_line(f"an attempt on {onto} ended {told.state}{f': {told.error}' if told.error else ''}")
     if told.score is None or told.score.value is None or not told.score.valid:
         why = told.score.why if told.score is not None else ""
         return one_line(f"an attempt on {onto} has no valid score{f': {why}' if why else ''}")
     change = _change(told.score, before, scoring)
-    return f"an attempt on {onto} brought {scoring.primary} to {told.score.value:g}{change}"
+    return one_line(f"an attempt on {onto} brought {scoring.primary} to {told.score.value:g}{change}")
+
+
+def _changing(files: Sequence[str]) -> str:
+    """Name what an attempt changed; lessons are found by their words, and so by these."""
+    more = ", …" if len(files) > _FILES else ""
+    return f" that changed {', '.join(files[:_FILES])}{more}" if files else ""
 
 
 def _standing(scoring: Scoring, above: Sequence[Ancestor], depth: int, joined: Ancestor | None) -> list[str]:

@@ -4,6 +4,7 @@ Knows git; must not judge.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from budwood._core.model import Left
 from budwood.workspaces import Kept, Repository
@@ -11,31 +12,45 @@ from budwood.workspaces import Kept, Repository
 _NAMED = 20
 
 
+class Change(NamedTuple):
+    """What differs between two trees."""
+
+    files: int
+    named: tuple[str, ...]
+    """The first of those files, by name."""
+    added: int
+    removed: int
+
+
 def describe(repository: Repository, kept: Kept, *, ref: str, outside: Sequence[str]) -> Left:
     """Describe what was kept."""
     git = repository.git
-    files, added, removed = changed(repository, kept.base, kept.candidate)
+    change = changed(repository, kept.base, kept.candidate)
     return Left(
         base=kept.base,
         tree=kept.candidate,
         candidate=git.ask("rev-parse", f"{kept.commit}^1"),
         commit=kept.commit,
         ref=ref,
-        files=files,
-        lines_added=added,
-        lines_removed=removed,
+        files=change.files,
+        named=change.named,
+        lines_added=change.added,
+        lines_removed=change.removed,
         not_kept=(*(each.path for each in kept.left_out), *kept.special)[:_NAMED],
         outside=tuple(outside[:_NAMED]),
     )
 
 
-def changed(repository: Repository, base: str, tree: str) -> tuple[int, int, int]:
-    """Count what differs between two trees: files, lines that were added, lines that were removed."""
+def changed(repository: Repository, base: str, tree: str) -> Change:
+    """Count what differs between two trees."""
+    named: list[str] = []
     files = added = removed = 0
     for entry in repository.git.run("diff-tree", "-r", "-z", "--numstat", "--no-renames", base, tree).split(b"\0"):
         counts = entry.split(b"\t", 2)
         if len(counts) == 3:
             files += 1
+            if files <= _NAMED:
+                named.append(counts[2].decode(errors="replace"))
             added += int(counts[0]) if counts[0].isdigit() else 0  # of what is no text git says "-"
             removed += int(counts[1]) if counts[1].isdigit() else 0
-    return files, added, removed
+    return Change(files, tuple(named), added, removed)
