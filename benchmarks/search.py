@@ -1,14 +1,15 @@
 """What searches cost, what they find, and how well they keep slots busy.
 
-    .venv/bin/python benchmarks/search.py [--only ask_tell,compare,slots,real] [--seeds 20] [--attempts 100]
-                                          [--results 10000] [--slots 8] [--svg FILE] [--json FILE]
+    .venv/bin/python benchmarks/search.py [--only ask_tell,compare,slots,real] [--problem packing|rugged] [--seeds 20]
+                                          [--first-seed 0] [--attempts 100] [--results 10000] [--slots 8] [--svg FILE]
+                                          [--json FILE]
 
 `ask_tell`: the time of the processor that `ask` and `tell` take among 1,000 results and among many: medians over the
 3,000 that follow, of two searches that take turns, so that what else the machine does falls on both.
-`compare`: the best score at equal attempts on one problem (`search_packing.py`), with lessons and synthesis on and
-off, beside searches that are plain; --svg draws it. `slots`: slots simulated around the real strategy, attempts of
-lognormal durations, `order = "task"` at several windows and `order = "completion"`. `real`: the same of real runs,
-whose agents sleep, read from the store.
+`compare`: the best score at equal attempts on one problem (`search_packing.py`, `search_rugged.py`), with lessons and
+synthesis on and off, beside searches that are plain; --svg draws it. `slots`: slots simulated around the real strategy,
+attempts of lognormal durations, `order = "task"` at several windows and `order = "completion"`. `real`: the same of
+real runs, whose agents sleep, read from the store.
 """
 
 import argparse
@@ -19,12 +20,15 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import search_plot, search_real  # found only now
-from benchmarks.search_packing import Workbench
+from benchmarks.search_packing import Packing
+from benchmarks.search_problems import Workbench
 from benchmarks.search_rivals import beam, mcts, rivals
+from benchmarks.search_rugged import Rugged
 from benchmarks.search_slots import Order, Slots, mean
 
 from budwood._core.model import TaskSpec
@@ -139,15 +143,19 @@ def time_asks(results: int) -> dict[str, object]:
     return found
 
 
-def compare(seeds: int, attempts: int, svg: Path | None) -> dict[str, object]:
+PROBLEMS: dict[str, Callable[[int], Workbench[Any]]] = {"packing": Packing, "rugged": Rugged}
+
+
+def compare(problem: str, seeds: Sequence[int], attempts: int, svg: Path | None) -> dict[str, object]:
     """Let every search have so many attempts at the same problem."""
+    make_bench = PROBLEMS[problem]
     curves: dict[str, list[list[float]]] = {}
     for name, make in rivals(attempts).items():
-        curves[name] = [_curve(make(), seed, attempts) for seed in range(seeds)]
+        curves[name] = [_curve(make(), make_bench(seed), attempts) for seed in seeds]
     ends = {name: [curve[-1] for curve in found] for name, found in curves.items()}
-    best = [max(scores[seed] for scores in ends.values()) for seed in range(seeds)]
+    best = [max(scores[place] for scores in ends.values()) for place in range(len(seeds))]
     print(
-        f"\n{attempts} attempts, {seeds} seeds\n\n"
+        f"\n{problem}: {attempts} attempts, seeds {seeds[0]} to {seeds[-1]}\n\n"
         "| | mean | lowest | highest | best of all, seeds |\n|---|---|---|---|---|"
     )
     for name, scores in sorted(ends.items(), key=lambda each: -statistics.mean(each[1])):
@@ -157,15 +165,14 @@ def compare(seeds: int, attempts: int, svg: Path | None) -> dict[str, object]:
         print(f"| {name} | {cells} |", flush=True)
     if svg is not None:
         shown = {name: found for name, found in curves.items() if not name.startswith("mcts, no ")}
-        title = f"Best so far, mean and quartiles of {seeds} seeds"
-        svg.write_text(search_plot.plot(shown, title=title, across="attempts", up="sum of radii"), encoding="utf-8")
+        title = f"Best so far, mean and quartiles of {len(seeds)} seeds"
+        svg.write_text(search_plot.plot(shown, title=title, across="attempts", up=make_bench(0).unit), encoding="utf-8")
     return {**ends}
 
 
-def _curve(strategy: Strategy, seed: int, attempts: int) -> list[float]:
+def _curve(strategy: Strategy, bench: Workbench[Any], attempts: int) -> list[float]:
     """Search; return the best after each attempt. A search that gave up stays where it was."""
-    bench = Workbench(seed)
-    Play(strategy, bench.work, seed=seed, score=bench.score).go(attempts + 1)
+    Play(strategy, bench.work, seed=bench.seed, score=bench.score).go(attempts + 1)
     scores = bench.scores[: attempts + 1]
     return [*scores, *[scores[-1]] * (attempts + 1 - len(scores))]
 
@@ -178,7 +185,7 @@ def fill_slots(slots: int, seeds: int, attempts: int) -> dict[str, object]:
         print("| order | window | slots busy | took | best score |\n|---|---|---|---|---|")
         for order, window in WINDOWS:
             ran = [
-                Slots(mcts(attempts), Workbench(seed), seed, slots, window, order, sigma).run() for seed in range(seeds)
+                Slots(mcts(attempts), Packing(seed), seed, slots, window, order, sigma).run() for seed in range(seeds)
             ]
             scores = [one.best for one in ran]
             error = statistics.stdev(scores) / len(scores) ** 0.5 if len(scores) > 1 else 0.0
@@ -194,6 +201,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="ask_tell,compare,slots,real")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--problem", choices=PROBLEMS, default="packing")
     parser.add_argument("--attempts", type=int, default=100)
     parser.add_argument("--results", type=int, default=10_000)
     parser.add_argument("--slots", type=int, default=8)
@@ -202,7 +211,9 @@ def main() -> None:
     asked = parser.parse_args()
     parts: dict[str, Callable[[], dict[str, object]]] = {
         "ask_tell": lambda: time_asks(asked.results),
-        "compare": lambda: compare(asked.seeds, asked.attempts, asked.svg),
+        "compare": lambda: compare(
+            asked.problem, range(asked.first_seed, asked.first_seed + asked.seeds), asked.attempts, asked.svg
+        ),
         "slots": lambda: fill_slots(asked.slots, asked.seeds, asked.attempts),
         "real": search_real.measure,
     }

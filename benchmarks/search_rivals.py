@@ -6,7 +6,7 @@ from importlib import import_module
 from random import Random
 from typing import Literal
 
-from benchmarks.search_packing import REACH, SCORING
+from benchmarks.search_problems import SCORING, WORDS
 
 from budwood._core.model import TaskSpec
 from budwood._core.scores import rank_of
@@ -14,7 +14,7 @@ from budwood.strategies import BUILT_IN, Strategy, Told
 
 WINDOW = 8
 """So many attempts at one time, for all but beam, which has those of a depth."""
-PROMPT = "Move circles so that the sum of the radii grows."
+PROMPT = "Make it better."
 
 
 class Plain(Strategy):
@@ -73,7 +73,7 @@ def beam(attempts: int, *, width: int, ideas: int = 0) -> Strategy:
 
     With a number of `ideas` there are so many, and none is tried twice.
     """
-    texts = {f"{word}-{n}.md": f"{PROMPT} Work {word}, place {n}." for word in REACH for n in range(3)}
+    texts = {f"{word}-{n}.md": f"{PROMPT} Work {word}, place {n}." for word in WORDS for n in range(3)}
     per_node = len(texts)
     if ideas:
         texts = {f"{n}.md": f"{PROMPT} Begin with {n}." for n in range(ideas)}

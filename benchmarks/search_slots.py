@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from benchmarks.search_packing import Workbench
+from benchmarks.search_packing import Packing
 
 from budwood._core.model import TaskPhase, TaskSpec
 from budwood.strategies import Strategy, Told
@@ -35,7 +35,7 @@ class Slots:
     """So many slots, one strategy, and a clock."""
 
     strategy: Strategy
-    bench: Workbench
+    bench: Packing
     seed: int
     slots: int
     window: int
