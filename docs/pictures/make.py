@@ -22,6 +22,7 @@ from budwood.cli.drive import Drive
 from budwood.cli.view import News, Summary, View
 from budwood.cli.view import live as live_view
 from budwood.cli.view.lines import Line, lines_of
+from budwood.project.executing import make_executor
 from budwood.project.planned import fresh_run_id, read_planned
 
 WIDTH, HEIGHT = 84, 24
@@ -101,7 +102,7 @@ def drive(plan: Path, view: View) -> None:
     planned = read_planned(str(plan), {})
     with planned.project.open_store(planned.resolved, create=True) as store:
         claim = store.claim(fresh_run_id(), name=planned.name, source=planned.source, fresh=False)
-        executor = planned.project.executor(claim.run, planned.settings, store=store.address)
+        executor = make_executor(planned.project, claim.run, planned.settings, store=store.address)
         Drive(store, executor, run=claim.run, view=view).go(planned.opening(run=claim.run, name=claim.name))
 
 

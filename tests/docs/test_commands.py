@@ -147,7 +147,7 @@ def shape(value: object) -> object:
 
 def test_every_exit_code_is_listed() -> None:
     from budwood import errors
-    from budwood.engine import Exit
+    from budwood.engine.verdict import Exit
 
     raised = {
         error.exit_code for error in vars(errors).values() if isinstance(error, type) and hasattr(error, "exit_code")

@@ -14,8 +14,9 @@ from budwood._core.events import Event, Recorded, RunCreated
 from budwood._core.model import LaneSpec, RunSettings, TaskId, TaskSpec
 from budwood._core.replay import fold, fold_rows
 from budwood._core.state import RunState
-from budwood.engine import Driver, Opening, Verdict
+from budwood.engine.driver import Driver, Opening
 from budwood.engine.opening import begin_run, go_on
+from budwood.engine.verdict import Verdict
 from budwood.executors.base import Executor, Work
 from budwood.stores.base import Request, Store
 from budwood.stores.memory import MemoryStore, MemoryWorld

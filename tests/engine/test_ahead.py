@@ -10,7 +10,7 @@ from tests.engine.stage import Stage
 
 from budwood._core import events as e
 from budwood._core.model import RunPhase, RunSettings, TaskId, TaskSpec
-from budwood.engine import Exit
+from budwood.engine.verdict import Exit
 from budwood.executors.base import Work
 from budwood.testing.executors import Ending, FakeExecutor, FakeMachine, failed, succeeded
 

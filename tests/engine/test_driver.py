@@ -10,8 +10,8 @@ from tests.engine.stage import RUN, Stage, at, ended, started, task, together
 from budwood._core import events as e
 from budwood._core.model import AttemptPhase, LaneSpec, RunPhase, RunSettings
 from budwood._core.state import RunState
-from budwood.engine import Exit
 from budwood.engine.opening import go_on
+from budwood.engine.verdict import Exit
 from budwood.errors import LeaseHeld, LeaseLost, PlanError, StoreUnwritable, UsageError
 from budwood.stores.base import Commit, Lease
 from budwood.stores.memory import MemoryStore, MemoryWorld

@@ -18,9 +18,10 @@ from budwood._core.model import AttemptPhase, Outcome, RunPhase, RunSettings, Ta
 from budwood._core.replay import fold
 from budwood._core.scores import Judgement
 from budwood._core.state import RunState
-from budwood.engine import Driver, Verdict
+from budwood.engine.driver import Driver
 from budwood.engine.opening import begin_run, go_on
 from budwood.engine.strategist import Strategist
+from budwood.engine.verdict import Verdict
 from budwood.engine.wanted import NewTask
 from budwood.errors import UsageError
 from budwood.executors.base import Work

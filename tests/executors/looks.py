@@ -9,7 +9,7 @@ from tests.support.scene import Scene, survivors
 
 from budwood._core.model import RunSettings, TaskSpec
 from budwood._core.rows import AttemptRow
-from budwood.engine import Verdict
+from budwood.engine.verdict import Verdict
 
 SETTINGS = RunSettings(slots=1, seed=7, backoff_s=0.01, grace_s=0.5)
 PYTHON = "python3"

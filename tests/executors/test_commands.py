@@ -7,7 +7,7 @@ import pytest
 from tests.executors.looks import SETTINGS, attempts_of, only, printed, ran
 
 from budwood._core.model import AttemptPhase, RunSettings, TaskSpec
-from budwood.engine import Exit
+from budwood.engine.verdict import Exit
 
 MIB = 1024 * 1024
 

@@ -12,7 +12,7 @@ from tests.support.mounts import mounted
 from tests.support.scene import REPOSITORY, Scene, check_nothing_lost, said, survivors
 
 from budwood._core.model import AttemptPhase, RunSettings, TaskSpec
-from budwood.engine import Exit
+from budwood.engine.verdict import Exit
 from budwood.errors import LeaseLost, StoreError
 
 

@@ -10,7 +10,7 @@ from tests.support.scene import Scene, survivors
 from budwood._core.events import AttemptEnded, AttemptStarted, Recorded
 from budwood._core.model import AttemptPhase, TaskSpec
 from budwood._core.state import RunState
-from budwood.engine import Exit
+from budwood.engine.verdict import Exit
 
 # The program goes when the process between has gone and the daemon ignores signals: exactly one is left.
 DAEMON = """

@@ -18,8 +18,9 @@ from budwood._core.events import Recorded, RunCreated
 from budwood._core.model import PLAN, AttemptPhase, LaneSpec, RunSettings, TaskPhase, TaskSpec
 from budwood._core.replay import fold, fold_rows
 from budwood._core.state import RunState
-from budwood.engine import Driver, Verdict
+from budwood.engine.driver import Driver
 from budwood.engine.opening import begin_run, go_on
+from budwood.engine.verdict import Verdict
 from budwood.executors.local import LocalExecutor, RunPaths, find_binary, make_runtime
 from budwood.stores import Store, open_store
 from budwood.strategies import PlanStrategy, Strategy

@@ -353,6 +353,13 @@ class RunState:
         """Whether every task has ended that was or will be wanted."""
         return self.tasks_ended and not self.asking
 
+    @property
+    def wants_merging(self) -> bool:
+        """Whether finished lines are to be merged."""
+        if self.settings.workspace is None or self.cancelled:
+            return False
+        return self.settings.review == "auto" or self.landing.asked is not None
+
     def driven_until(self, now_ms: int) -> float:
         """Return for how many seconds drivers have driven this run."""
         now = 0 if self.drive_at_ms is None else max(0, now_ms - self.drive_at_ms)

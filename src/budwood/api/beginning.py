@@ -28,12 +28,13 @@ from budwood.api.inside import Inside
 from budwood.api.keys import RunKeys
 from budwood.api.look import Look
 from budwood.api.run import Run
-from budwood.engine import Opening
+from budwood.engine.driver import Opening
 from budwood.engine.opening import may_be_merged
 from budwood.errors import LeaseHeld, PlanError, UsageError
 from budwood.executors.local import find_binary
 from budwood.plans import Plan, task_defaults
 from budwood.project.asking import Asked, ask, refuse_moved, refuse_unbegun
+from budwood.project.executing import make_executor
 from budwood.project.find import find_run, newest_of
 from budwood.project.place import Project, project_of, this_machine
 from budwood.project.planned import Planned, fresh_run_id, make_planned, read_planned
@@ -320,7 +321,7 @@ def _drive(
 ) -> None:
     """Begin to drive; the store is the driver's from here on."""
     try:
-        executor = project.executor(run.id, settings, store=store.address)
+        executor = make_executor(project, run.id, settings, store=store.address)
         driving = Driving(
             store,
             executor,

@@ -16,7 +16,8 @@ from budwood._core.state import RunState
 from budwood.api import process
 from budwood.api.hearing import Hearing
 from budwood.api.latch import Latch
-from budwood.engine import Driver, Listener, Opening, Verdict
+from budwood.engine.driver import Driver, Listener, Opening
+from budwood.engine.verdict import Verdict
 from budwood.errors import LeaseHeld
 from budwood.executors.base import Executor
 from budwood.project.place import holder

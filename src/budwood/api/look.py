@@ -17,7 +17,7 @@ from budwood._core.rows import AttemptRow, RunRow, TaskRow
 from budwood._core.state import RunState
 from budwood._core.suggest import did_you_mean
 from budwood.api.views import Rows
-from budwood.engine import Verdict, reach_verdict
+from budwood.engine.verdict import Verdict, reach_verdict
 from budwood.errors import NoSuchId, UsageError
 from budwood.stores import Store
 

@@ -25,7 +25,7 @@ from budwood.api.views import (
     task_views,
     value_of,
 )
-from budwood.engine import Verdict
+from budwood.engine.verdict import Verdict
 from budwood.errors import UsageError
 
 if TYPE_CHECKING:

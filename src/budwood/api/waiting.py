@@ -12,7 +12,7 @@ from budwood.api.driving import Driving
 from budwood.api.hearing import Hearing
 from budwood.api.inside import Inside
 from budwood.api.look import Look
-from budwood.engine import Verdict
+from budwood.engine.verdict import Verdict
 
 CATCH_UP_S = 5.0
 """For so long, at its end, a run waits until on_event has heard of everything."""

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 from budwood.cli.drive import Drive, write_err
 from budwood.cli.view.quiet import Quiet
-from budwood.engine import Exit, Listener
+from budwood.engine.driver import Listener
+from budwood.engine.verdict import Exit
 from budwood.executors.base import Executor
 from budwood.project import asking
 from budwood.project.alone import Alone

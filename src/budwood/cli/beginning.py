@@ -12,7 +12,7 @@ from budwood._core.rows import RunRow
 from budwood._core.state import RunState
 from budwood.cli.drive import Manner, tell, write_err
 from budwood.cli.launch import Launch, launch
-from budwood.engine import reach_verdict
+from budwood.engine.verdict import reach_verdict
 from budwood.executors.local import find_binary
 from budwood.project.find import newest_of
 from budwood.project.planned import Planned, fresh_run_id

@@ -23,7 +23,8 @@ from budwood.cli.signals import signals_to
 from budwood.cli.tables import terminal_width
 from budwood.cli.verdict import headline, verdict_lines
 from budwood.cli.view import Feed, Summary, View, choose_view
-from budwood.engine import Driver, Exit, Listener, Opening, Verdict
+from budwood.engine.driver import Driver, Listener, Opening
+from budwood.engine.verdict import Exit, Verdict
 from budwood.errors import LeaseHeld
 from budwood.executors.base import Executor
 from budwood.project.place import Project, holder

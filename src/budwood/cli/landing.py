@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from budwood._core.model import TaskPhase
 from budwood._core.state import RunState, TaskState
 from budwood.cli.text import one_line
-from budwood.engine.landing import wants_merging
 from budwood.project.words import some
 
 
@@ -45,6 +44,6 @@ def _flaky(state: RunState) -> Iterator[TaskState]:
 def merge_hint(state: RunState) -> str:
     """Point to what could be merged by a person."""
     waits = state.heads and state.settings.workspace is not None and state.settings.workspace.kind != "copy"
-    if wants_merging(state) or not waits:
+    if state.wants_merging or not waits:
         return ""
     return f"budwood merge {shlex.quote(state.name)} merges and publishes finished lanes"

@@ -12,8 +12,9 @@ import click
 from budwood._core.model import RunSettings
 from budwood.cli.drive import Manner, drive
 from budwood.cli.looking import note
-from budwood.engine import Opening
+from budwood.engine.driver import Opening
 from budwood.errors import UsageError
+from budwood.project.executing import make_executor
 from budwood.project.place import Project
 from budwood.settings import Resolved
 from budwood.stores import Store
@@ -70,7 +71,7 @@ def _drive(what: Launch, store: Store, *, ready: Callable[[], None] | None = Non
         name=what.name,
         opening=what.opening,
         strategy=what.strategy,
-        executor=what.project.executor(what.run, what.settings, store=store.address),
+        executor=make_executor(what.project, what.run, what.settings, store=store.address),
         manner=what.manner,
         ready=ready,
     )

@@ -12,7 +12,7 @@ from budwood._core.state import RunState
 from budwood.cli.landing import landing_lines, merge_hint
 from budwood.cli.text import one_line
 from budwood.cli.view.lines import logs_command
-from budwood.engine import Exit, Verdict
+from budwood.engine.verdict import Exit, Verdict
 from budwood.project.times import span
 from budwood.project.words import counted, money, some
 from budwood.review.undecided import undecided

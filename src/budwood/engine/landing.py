@@ -35,7 +35,7 @@ class Lander:
 
     def next(self, state: RunState) -> Chore | list[Event] | None:
         """Return something to do, events to record, or None when there is nothing more to merge."""
-        if not wants_merging(state):
+        if not state.wants_merging:
             return None
         if self._unseen is None:
             self._unseen = list(state.landing.conflicts.values())
@@ -76,13 +76,6 @@ def _merge(state: RunState, groups: list[tuple[str, ...]]) -> Chore | list[Event
         target=join.target,
         tasks=_tasks_of(state, merged),
     )
-
-
-def wants_merging(state: RunState) -> bool:
-    """Say whether finished lines of a run are to be merged."""
-    if state.settings.workspace is None or state.cancelled:
-        return False
-    return state.settings.review == "auto" or state.landing.asked is not None
 
 
 def _is_partial(state: RunState) -> bool:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from budwood.engine import Driver, Listener, Opening
+from budwood.engine.driver import Driver, Listener, Opening
 from budwood.engine.opening import go_on
 from budwood.executors.base import Executor
 from budwood.project.asking import Asked, until_cancelled
+from budwood.project.executing import make_executor
 from budwood.project.place import holder, project_of, this_machine
 from budwood.project.telling import LEAVE_WITHIN_S, Say, Telling, both
 from budwood.settings import run_settings
@@ -78,7 +79,7 @@ class Alone:
         """Make a driver for a moment; a web address that is told of the run's events is told of these, too."""
         row, store, project = self._asked.row, self._asked.store, project_of(self._asked.row)
         settings = run_settings(self._asked.resolved, this_machine())
-        executor = project.executor(row.id, settings, store=store.address)
+        executor = make_executor(project, row.id, settings, store=store.address)
         telling = Telling(project, run=row.id, open_store=store.reopen, given=self._notify)
         yield self._watch(store, executor, run=row.id, listener=both(telling, listener))
         problem = telling.leave(within_s=LEAVE_WITHIN_S)

@@ -17,7 +17,7 @@ from budwood._core.events import Event, Recorded, RequestRefused, RequestTaken
 from budwood._core.model import ENDED_RUN, TaskId
 from budwood._core.rows import RunRow
 from budwood._core.state import RunState
-from budwood.engine import Listener
+from budwood.engine.driver import Listener
 from budwood.errors import LeaseHeld, StoreError, UsageError
 from budwood.project.find import find_task, not_begun
 from budwood.settings import Resolved

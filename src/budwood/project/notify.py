@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from budwood._core.model import RunPhase, TaskPhase
-from budwood.engine import Verdict
+from budwood.engine.verdict import Verdict
 
 LIMIT_S = 30.0
 _WORTH_TELLING = (RunPhase.FINISHED, RunPhase.CANCELLED, RunPhase.PAUSED, RunPhase.WAITING)

@@ -13,19 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from budwood import settings as s
-from budwood._core.model import RunSettings
 from budwood._core.rows import RunRow
-from budwood.engine.workshop import Workshop
 from budwood.errors import SettingsError, UsageError
-from budwood.executors.local import LocalExecutor, RunPaths, Tokens, find_binary, make_runtime
-from budwood.executors.local.access import Access, make_access
-from budwood.plans import Plan
 from budwood.stores import Store, is_there, open_store
 from budwood.stores.address import is_postgres, refuse_misspelt, shown
 from budwood.stores.sqlite.faults import unwritable
 
 if TYPE_CHECKING:
-    from budwood.engine.workshop.bench import Bench
+    from budwood.plans import Plan
 
 SETTINGS_FILE = "budwood.toml"
 STATE_DIR = ".budwood"
@@ -54,7 +49,7 @@ class Project:
         """Return the directory of one run."""
         return self.run_dirs / run
 
-    def resolve(self, *, flags: Mapping[str, object], plan: Plan | None = None) -> s.Resolved:
+    def resolve(self, *, flags: Mapping[str, object], plan: "Plan | None" = None) -> s.Resolved:
         """Put all layers of settings on top of each other; a store that can be none is refused here, before any use."""
         layers: list[s.Layer] = [(s.FLAG, flags), s.env_layer(self.environ)]
         if plan is not None:
@@ -117,34 +112,6 @@ class Project:
     def has_program(self, name: str) -> bool:
         """Say whether a program can be started, by its path or as a name on the PATH."""
         return shutil.which(name, path=self.environ.get("PATH")) is not None
-
-    def executor(self, run: str, settings: RunSettings, *, store: str) -> Workshop:
-        """Make the executor of one run; its files lie in the project's state directory, wherever the store is."""
-        make_state_dir(self.state_dir)
-        paths = RunPaths(self.run_dir(run), runtime=make_runtime(runtime_root(), run))
-        limit = settings.machine_slots
-        local = LocalExecutor(
-            paths,
-            run_id=run,
-            binary=find_binary(),
-            environ=self.environ,
-            tokens=None if limit is None else lambda loop: Tokens(machine_dir(), limit, loop=loop),
-            access=_access(paths, run, store) if store else None,
-        )
-        return Workshop(local, lambda name, settings: self._bench(paths, run, name, settings))
-
-    def _bench(self, paths: RunPaths, run: str, name: str, settings: RunSettings) -> "Bench":
-        from budwood.project.bench import make_bench  # what only runs with workspaces need takes long to load
-
-        return make_bench(self, paths, run=run, name=name, settings=settings)
-
-
-def _access(paths: RunPaths, run: str, store: str) -> Access | None:
-    """Let attempts speak for themselves; a run can be looked after and cancelled where nothing can be written, too."""
-    try:
-        return make_access(paths.run_dir, run=run, store=store)
-    except (OSError, ValueError):
-        return None
 
 
 def find_project(start: Path | None = None) -> Project:

@@ -17,7 +17,7 @@ from budwood._core.ids import run_id, safe_name
 from budwood._core.model import ENDED_RUN, PLAN, RunSettings, TaskSpec
 from budwood._core.replay import fold
 from budwood._core.state import RunState
-from budwood.engine import Opening
+from budwood.engine.driver import Opening
 from budwood.engine.opening import begin_run, go_on, is_verified_anew, revision
 from budwood.errors import SettingsError, UsageError
 from budwood.plans import Plan, has_prompts, read_plan, refuse_impossible, warnings, with_defaults

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from budwood._core.events import Event
 from budwood._core.model import ENDED_TASK, TaskPhase
 from budwood._core.state import RunState
-from budwood.engine import Opening
+from budwood.engine.driver import Opening
 from budwood.engine.opening import go_on
 from budwood.errors import SettingsError
 from budwood.project.ideas import refuse_changed_ideas

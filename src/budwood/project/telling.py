@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from budwood._core.events import Recorded
 from budwood._core.state import RunState
-from budwood.engine import Exit, Listener, Verdict
+from budwood.engine.driver import Listener
+from budwood.engine.verdict import Exit, Verdict
 from budwood.errors import UsageError
 from budwood.project.place import Project
 from budwood.settings.addresses import is_address, shown

@@ -11,7 +11,7 @@ from budwood.cli.arguments import run_argument
 from budwood.cli.comparison import score_text
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
 from budwood.cli.text import one_line
-from budwood.engine import Exit
+from budwood.engine.verdict import Exit
 from budwood.project.comparing import compare_run
 from budwood.project.desk import sit_down
 from budwood.project.find import find_run

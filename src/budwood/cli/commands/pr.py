@@ -5,7 +5,7 @@ import click
 from budwood.cli.arguments import run_argument
 from budwood.cli.complete import LineName
 from budwood.cli.looking import looking, note, store_option
-from budwood.engine import Exit
+from budwood.engine.verdict import Exit
 from budwood.project.desk import sit_down
 from budwood.project.find import find_run
 from budwood.project.line import find_line

@@ -12,8 +12,8 @@ from budwood.cli.drive import Manner, tell
 from budwood.cli.going_on import go_on
 from budwood.cli.launch import refuse_unheard
 from budwood.cli.options import changed_fields, drive_options, limit_options
-from budwood.engine import reach_verdict
 from budwood.engine.opening import may_be_merged
+from budwood.engine.verdict import reach_verdict
 from budwood.errors import UsageError
 from budwood.project.find import begin_command
 from budwood.stores import Store

@@ -15,7 +15,7 @@ from budwood.cli.arguments import run_argument
 from budwood.cli.looking import looking, note, now_ms, store_option
 from budwood.cli.verdict import verdict_lines
 from budwood.cli.view import Feed, Summary, View, choose_view
-from budwood.engine import Exit, reach_verdict
+from budwood.engine.verdict import Exit, reach_verdict
 from budwood.project.find import find_run, not_begun
 from budwood.stores import Store
 
