@@ -40,9 +40,11 @@ $(VENV)/.tools: constraints.txt
 	@$(PIP) install --quiet -c constraints.txt setuptools setuptools-rust
 	@touch $@
 
+# As pip compiles what it installs: where PYTHONDONTWRITEBYTECODE is set, every start would compile everything anew.
 $(VENV)/.ready: $(VENV)/.tools pyproject.toml $(RUST_SOURCES)
 	@echo "Building the Rust parts and installing budwood into $(VENV)"
 	@$(PIP) install --quiet --no-build-isolation -c constraints.txt -e '.[dev]'
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 setup: $(VENV)/.ready ## Make .venv with budwood and all that developing it needs
