@@ -6,11 +6,14 @@ Knows names; must not know what an agent does.
 """
 
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from budwood._core.suggest import did_you_mean
 from budwood.agents.base import AS_IT_COMES, Agent, Overrides
 from budwood.errors import BudwoodError, UsageError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint, EntryPoints
 
 GROUP = "budwood.agents"
 _BUILT_IN = {
@@ -27,7 +30,7 @@ _BUILT_IN = {
 
 def agent_names() -> tuple[str, ...]:
     """Name every agent that can be asked for, in order."""
-    return tuple(sorted({*_BUILT_IN, *entry_points(group=GROUP).names}))
+    return tuple(sorted({*_BUILT_IN, *_brought().names}))
 
 
 def agent_named(name: str, overrides: Overrides = AS_IT_COMES) -> Agent:
@@ -36,7 +39,7 @@ def agent_named(name: str, overrides: Overrides = AS_IT_COMES) -> Agent:
     if built_in is not None:
         module, _, attribute = built_in.partition(":")
         return _made(getattr(import_module(module), attribute), overrides, whose=f"agent {name}")
-    points = list(entry_points(group=GROUP, name=name))
+    points = list(_brought().select(name=name))
     if not points:
         hint = did_you_mean(name, agent_names()) or f"agents are {', '.join(agent_names())}"
         raise UsageError(f"there is no agent {name!r}", hint=hint)
@@ -49,7 +52,13 @@ def agent_named(name: str, overrides: Overrides = AS_IT_COMES) -> Agent:
     return _made(_loaded(points[0], whose), overrides, whose=whose)
 
 
-def _loaded(point: EntryPoint, whose: str) -> object:
+def _brought() -> "EntryPoints":
+    from importlib.metadata import entry_points  # where all agents are built in, a run starts sooner without it
+
+    return entry_points(group=GROUP)
+
+
+def _loaded(point: "EntryPoint", whose: str) -> object:
     try:
         return point.load()
     except Exception as error:
@@ -72,5 +81,5 @@ def _made(found: object, overrides: Overrides, *, whose: str) -> Agent:
         ) from error
 
 
-def _package(point: EntryPoint) -> str:
+def _package(point: "EntryPoint") -> str:
     return point.dist.name if point.dist is not None else point.value
