@@ -15,11 +15,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--torture", action="store_true", help="run the repeated-fault tests at full length")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that has a full length, so that `make torture` finds it; let the longest begin first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark every test that has a full length, so that `make torture` finds it; let the longest begin first.
+
+    What is marked `long`, a further case of something that others show, belongs to that length alone.
+    """
     for item in items:
-        if "torture" in getattr(item, "fixturenames", ()):
+        if "torture" in getattr(item, "fixturenames", ()) or item.get_closest_marker("long"):
             item.add_marker(pytest.mark.torture)
+    if not config.getoption("--torture"):
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
     items.sort(key=_urgency)
 
 

@@ -14,6 +14,7 @@ from tests.support.receiver import NO_PROXY, Got, Receiver, Reply, free_port, is
 from budwood._core.events import AttemptEnded, RunEnded
 
 pytestmark = pytest.mark.slow
+REFUSED = "it takes a shell command, or a web address: http:// or https:// with a host, and no password in it"
 
 SECRET = "s3cr3t-of-the-receiver"
 SIGNED = {**NO_PROXY, "BUDWOOD_NOTIFY_SECRET": SECRET}
@@ -65,18 +66,22 @@ def test_the_secret_is_nowhere(budwood: Budwood) -> None:
 
 
 @pytest.mark.parametrize("address", ["http://", "htps://host/x", "https://me:word@host/", "http://host:port/"])
-def test_a_malformed_address_is_refused_before_anything_begins(budwood: Budwood, address: str) -> None:
+def test_a_malformed_address_is_refused(budwood: Budwood, address: str) -> None:
     budwood.plan(task("a"))
-    refused = "it takes a shell command, or a web address: http:// or https:// with a host, and no password in it"
-    assert refused in call(budwood, "run", "plan.toml", "--notify", address, code=2).err
-    assert refused in call(budwood, "run", "plan.toml", env={"BUDWOOD_NOTIFY": address}, code=2).err
-    budwood.plan(f'[run]\nnotify = "{address}"\n', task("a"))
-    assert refused in call(budwood, "run", "plan.toml", code=2).err
-    assert refused in call(budwood, "plan", "check", "plan.toml", code=2).err
+    assert REFUSED in call(budwood, "run", "plan.toml", "--notify", address, code=2).err
+    assert not budwood.has_store
+
+
+def test_one_is_refused_before_anything_begins_wherever_it_is_given(budwood: Budwood) -> None:
     budwood.plan(task("a"))
-    (budwood.root / "budwood.toml").write_text(f'[run]\nnotify = "{address}"\n')
-    assert refused in call(budwood, "run", "plan.toml", code=2).err
-    assert refused in call(budwood, "doctor").out
+    assert REFUSED in call(budwood, "run", "plan.toml", env={"BUDWOOD_NOTIFY": "http://"}, code=2).err
+    budwood.plan('[run]\nnotify = "http://"\n', task("a"))
+    assert REFUSED in call(budwood, "run", "plan.toml", code=2).err
+    assert REFUSED in call(budwood, "plan", "check", "plan.toml", code=2).err
+    budwood.plan(task("a"))
+    (budwood.root / "budwood.toml").write_text('[run]\nnotify = "http://"\n')
+    assert REFUSED in call(budwood, "run", "plan.toml", code=2).err
+    assert REFUSED in call(budwood, "doctor").out
     assert not budwood.has_store
 
 

@@ -10,6 +10,7 @@ import pytest
 from tests.cli.world import wait_for
 from tests.queue.plans import conflict_of, lane, published, solve
 from tests.queue.seven import check_landed, make_site, solve_by_hand
+from tests.support.cases import at_length
 from tests.workshop.site import Site
 
 from budwood._core.events import ErrandAdded, LaneResolved
@@ -33,7 +34,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> str:
     return check_landed(site)
 
 
-@pytest.mark.parametrize("slots", ["1", "10"])
+@pytest.mark.parametrize("slots", ["10", *at_length("1")])
 def test_slots_make_no_difference(tmp_path: Path, expected: str, slots: str) -> None:
     site = make_site(tmp_path / "project")
     before = site.belongings()
@@ -61,7 +62,7 @@ def _drive(site: Site, module: str, *words: str, at: int) -> "subprocess.Complet
     )
 
 
-@pytest.mark.parametrize("module", ["tests.queue.victim", "tests.workshop.victim"])
+@pytest.mark.parametrize("module", ["tests.queue.victim", *at_length("tests.workshop.victim")])
 def test_killed_anywhere_it_comes_to_the_same_tree(
     tmp_path: Path, expected: str, module: str, *, torture: bool
 ) -> None:

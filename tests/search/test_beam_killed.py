@@ -57,8 +57,9 @@ def check_whole(grove: Grove) -> None:
     assert grove.call("tree", "--validate").code == 0
 
 
-def test_slots_make_no_difference(tmp_path: Path, expected: str, *, torture: bool) -> None:
-    for slots in SLOTS if torture else SLOTS[2:]:
+@pytest.mark.long  # the others resume with other slots
+def test_slots_make_no_difference(tmp_path: Path, expected: str) -> None:
+    for slots in SLOTS:
         grove = make(tmp_path / str(slots))
         grove.call("run", "plan.toml", "--slots", str(slots))
         check_whole(grove)

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 from tests.search.grove import FOUR, Grove
+from tests.support.cases import at_length
 
 from budwood._core.model import RunPhase
 
@@ -103,7 +104,7 @@ def test_a_depth_at_a_time(grove: Grove) -> None:
     assert json.loads(grove.call("tree", "--validate", "--json").out)["problems"] == []
 
 
-@pytest.mark.parametrize("how", ["edited", "removed", "new"])
+@pytest.mark.parametrize("how", ["edited", *at_length("removed", "new")])
 @pytest.mark.parametrize("command", [("resume", "plan"), ("run", "plan.toml")])
 def test_ideas_that_changed_after_planning_are_refused_by_name(
     grove: Grove, how: str, command: tuple[str, ...]

@@ -6,6 +6,7 @@ import pytest
 from tests.agents.model.stub import KEY, Stub, completion, refusal
 from tests.agents.starting import FAKES
 from tests.cli.world import wait_for
+from tests.support.cases import at_length
 from tests.workshop.site import Site, task
 
 from budwood._core.events import AttemptQueued, AttemptStarted, Recorded, RunPaused, RunWaiting
@@ -112,7 +113,7 @@ def test_a_list_of_agents_falls_through_to_the_next(site: Site) -> None:
     assert "resume" not in site.restored(second)["made-a.txt"].decode().split()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES[:2], *at_length(*NAMES[2:])])
 def test_a_refused_login_pauses_the_run_at_once(site: Site, name: str) -> None:
     site.agents(
         asking("first", "behave: auth", agent=name), asking("next", "behave: ok", agent=name, after=["first"]), slots=1

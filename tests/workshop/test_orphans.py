@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.world import wait_for
+from tests.support.cases import at_length
 from tests.workshop.site import Site, do, task
 
 from budwood._core.model import AttemptPhase
@@ -59,13 +60,13 @@ def _check(site: Site) -> None:
     assert list(site.pool.glob("*/lease.json")) == []
 
 
-@pytest.mark.parametrize("at", [*PREPARING, *KEEPING, *CONVERTING])
+@pytest.mark.parametrize("at", [PREPARING[0], KEEPING[0], *at_length(*PREPARING[1:], *KEEPING[1:], *CONVERTING)])
 def test_a_git_that_outlives_its_driver_is_waited_for(site: Site, at: str) -> None:
     _stop(site, at=at, seconds="1.5")
     _check(site)
 
 
-@pytest.mark.parametrize("at", ["read-tree", "update-index", "add"])
+@pytest.mark.parametrize("at", ["update-index", *at_length("read-tree", "add")])
 def test_what_a_killed_git_locked_is_unlocked(site: Site, at: str) -> None:
     pid = _stop(site, at=at, seconds="ever")
     os.kill(pid, signal.SIGKILL)
