@@ -8,5 +8,5 @@ from tests.support.unprivileged import needs_root, run_as_nobody
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_the_interface_works_without_rights(*, torture: bool) -> None:
-    everything = ["tests/api/test_start.py", "tests/api/test_functions.py", "tests/api/test_notebook.py"]
-    run_as_nobody(everything if torture else ["tests/api/test_functions.py"], timeout_s=360)
+    suites = ("start", "start_strategies", "open", "functions", "notebook") if torture else ("functions",)
+    run_as_nobody([f"tests/api/test_{name}.py" for name in suites], timeout_s=360)

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
-from tests.cli.world import HELD, WITHIN_S, Budwood, Said
+from tests.cli.world import HELD, QUICK, WITHIN_S, Budwood, Said
 
 import budwood
 from budwood import TaskSpec
@@ -19,6 +19,11 @@ from budwood.api import process
 def held(name: str, **keys: str) -> TaskSpec:
     """Make a task that waits until the test lets it go."""
     return budwood.command(HELD, id=name, **keys)  # type: ignore[arg-type]
+
+
+def quick(name: str, **keys: object) -> TaskSpec:
+    """Make a task that does next to nothing."""
+    return budwood.command(QUICK, id=name, **keys)  # type: ignore[arg-type]
 
 
 class World(Budwood):

@@ -182,3 +182,24 @@ def _once(wanted: Callable[[Event], bool], call: Callable[[], object]) -> React:
             waiting.pop()()
 
     return react
+
+
+def layered(*, slots: int = 3) -> Stage:
+    """Twelve tasks with lanes, tries decided by the seed, and two failures."""
+    tasks = [
+        msgspec.structs.replace(
+            task(
+                n,
+                *(m for m in (n - 3, n - 4) if m >= 0 and n % 5),
+                run="bad" if n in (7, 9) else "seed",
+                retries=4 if n not in (7, 9) else n % 2,
+            ),
+            lane="x" if n % 4 == 0 else None,
+        )
+        for n in range(12)
+    ]
+    return Stage(*tasks, lanes=(LaneSpec(id="x"),), slots=slots)
+
+
+class Killed(BaseException):
+    """A driver died."""
