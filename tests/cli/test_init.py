@@ -1,6 +1,7 @@
 """`init` inside a repository: what it finds there is in the settings, and the plan can be checked and run."""
 
 import itertools
+import json
 import re
 import subprocess
 import tomllib
@@ -137,11 +138,27 @@ def test_several_attempts_at_one_task_run_as_written_with_a_command_in_the_agent
     assert "best    try-1  score" in ran.err
 
 
+@pytest.mark.parametrize(("template", "first"), [("beam", "d1-e0001"), ("mcts", "m1")])
+def test_a_search_runs_as_written_with_a_command_in_the_agents_place(
+    repository: Budwood, template: str, first: str
+) -> None:
+    write(repository, {"code.txt": "used\nunused\nunused too\nnever used\n"})
+    repository.call("init", "--template", template)
+    settings = repository.root / "budwood.toml"
+    cutter = '\n[agents.cutter]\nagent = "command"\ncommand = ["sed", "-i", "$d", "code.txt"]\n'
+    settings.write_text(settings.read_text(encoding="utf-8") + cutter, encoding="utf-8")
+    repository.call("run", "plan.toml", "--agent", "cutter", "--include-dirty", code=None)
+    grown = json.loads(repository.call("tree", "plan", "--json").out)
+    scores = {node["id"]: node["score"]["value"] for node in grown["nodes"] if node["score"]}
+    assert scores[first] == scores["root"] - 1
+    assert scores[grown["best"]] < scores[first]
+
+
 def test_elsewhere_and_on_request_a_plan_of_commands_is_written(repository: Budwood) -> None:
     repository.call("init", "--template", "commands")
     assert "5 tasks" in repository.call("plan", "check", "plan.toml").out
     outside = repository.root.parent / "outside"
     repository.call("init", str(outside))
     assert 'run = "echo all done"' in (outside / "plan.toml").read_text(encoding="utf-8")
-    refused = repository.call("init", "--template", "beam", code=2)
+    refused = repository.call("init", "--template", "evolv", code=2)
     assert "'commands', 'plan'" in refused.err

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from budwood.project.detecting import Detected
+from budwood.project.place import SETTINGS_FILE
 
 _HEAD = """\
 # Settings of this project; a plan's own [run] and flags are stronger. `budwood config show` lists every key.
@@ -117,30 +118,98 @@ hints = ["look for what is written twice", "look for what nobody calls", "look f
 synthesise = "union"   # merge what attempts made, and keep that if it is better; "agent": an agent puts it together
 """
 
+_BEAM = """\
+# Ideas, each a file in ideas/, are tried at the best candidates, depth by depth. Write your own ideas and score, then:
+#   budwood run plan.toml --dry-run
+#   budwood run plan.toml
+#   budwood tree plan
+#   budwood merge plan
 
-def command_files(_: Detected) -> tuple[str, str]:
+[run]
+strategy = "beam"
+budget_usd = 10        # the run pauses when so much is spent; what a subscription pays for is not counted
+# A command that prints how good it is. This one counts the lines of all files: fewer are better.
+score = { run = "git ls-files -z | xargs -0 cat | wc -l", direction = "min" }
+
+[run.options]
+ideas = "ideas"        # tried in the order of their names; a candidate that is worse than its parent goes no further
+beam_width = 2         # so many candidates of a depth are grown from at the next
+max_depth = 2
+# max_evals = 20       # so many attempts in all
+# idea_agent = "…"     # an agent that sees a branch's history and has further ideas
+"""
+
+_IDEAS = {
+    "10-twice.md": "# Leave out what is written twice\n\n"
+    "Find code that says the same in two places, and let one of them do. Nothing may work differently.\n",
+    "20-uncalled.md": "# Leave out what nobody calls\n\n"
+    "Find functions, branches and files that nothing uses, and remove them. Nothing may work differently.\n",
+    "30-library.md": "# Use what is there\n\n"
+    "Find code that does by hand what the language or a library of this project does. Use that instead.\n",
+}
+
+_MCTS = """\
+# A tree of candidates, grown where scores promise most; what attempts learnt is handed on. Write your own task, then:
+#   budwood run plan.toml
+#   budwood tree plan
+#   budwood merge plan
+
+[run]
+strategy = "mcts"
+budget_usd = 10        # the run pauses when so much is spent; what a subscription pays for is not counted
+# A command that prints how good it is. This one counts the lines of all files: fewer are better.
+score = { run = "git ls-files -z | xargs -0 cat | wc -l", direction = "min" }
+
+[run.options]
+prompt = "Find code here that is not needed, and remove it. Nothing may work differently."
+attempts = 12
+# synthesis = false    # never merge two candidates
+# lessons = false      # tell attempts nothing of others
+"""
+
+PLAN_FILE = "plan.toml"
+
+
+def command_files(_: Detected) -> dict[str, str]:
     """Write settings and a plan of commands, which runs anywhere."""
-    return f"{_HEAD}{_COMMAND_SETTINGS}", _COMMANDS
+    return {SETTINGS_FILE: f"{_HEAD}{_COMMAND_SETTINGS}", PLAN_FILE: _COMMANDS}
 
 
-def agent_files(found: Detected) -> tuple[str, str]:
+def agent_files(found: Detected) -> dict[str, str]:
     """Write settings with what was detected, and a plan of prompts."""
-    lines = "\n".join(_found(found))
-    return f"{_HEAD}{lines}\n{_AGENT_SETTINGS}", _PLAN
+    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: _PLAN}
 
 
-def best_of_files(found: Detected) -> tuple[str, str]:
+def best_of_files(found: Detected) -> dict[str, str]:
     """Write settings with what was detected, and several attempts at one task."""
     agents = msgspec.json.encode(found.agents[:3] or ("claude", "codex")).decode()
-    return agent_files(found)[0], _BEST_OF.format(agents=agents)
+    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: _BEST_OF.format(agents=agents)}
 
 
-TEMPLATES: dict[str, Callable[[Detected], tuple[str, str]]] = {
+def beam_files(found: Detected) -> dict[str, str]:
+    """Write settings with what was detected, and ideas that are tried depth by depth."""
+    ideas = {f"ideas/{name}": text for name, text in _IDEAS.items()}
+    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: _BEAM, **ideas}
+
+
+def mcts_files(found: Detected) -> dict[str, str]:
+    """Write settings with what was detected, and a search that grows a tree."""
+    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: _MCTS}
+
+
+TEMPLATES: dict[str, Callable[[Detected], dict[str, str]]] = {
     "commands": command_files,
     "plan": agent_files,
     "best-of": best_of_files,
+    "beam": beam_files,
+    "mcts": mcts_files,
 }
-"""By name, what makes the settings and the plan."""
+"""By name, what makes the files, by their paths; settings and plan are among them."""
+
+
+def _agent_settings(found: Detected) -> str:
+    lines = "\n".join(_found(found))
+    return f"{_HEAD}{lines}\n{_AGENT_SETTINGS}"
 
 
 def _found(found: Detected) -> Iterator[str]:

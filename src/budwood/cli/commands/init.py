@@ -1,17 +1,16 @@
 """`budwood init`: a project with settings and a plan that really runs."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from budwood.cli.looking import note
-from budwood.cli.templates import TEMPLATES
+from budwood.cli.templates import PLAN_FILE, TEMPLATES
 from budwood.errors import UsageError
 from budwood.project.detecting import detect
-from budwood.project.place import SETTINGS_FILE, STATE_DIR, make_state_dir
-
-PLAN_FILE = "plan.toml"
+from budwood.project.place import STATE_DIR, make_state_dir
 
 
 @click.command()
@@ -19,8 +18,8 @@ PLAN_FILE = "plan.toml"
 @click.option(
     "--template",
     type=click.Choice(list(TEMPLATES)),
-    help="Prompts for agents (plan), several attempts at one task (best-of), or commands; default: plan inside git, "
-    "commands elsewhere.",
+    help="Prompts for agents (plan), several attempts at one task (best-of), a search (beam, mcts), or commands; "
+    "default: plan inside git, commands elsewhere.",
 )
 def command(directory: Path, template: str | None) -> None:
     """Make DIRECTORY (default: here) a project: settings, and a plan to try.
@@ -32,23 +31,23 @@ def command(directory: Path, template: str | None) -> None:
     Example: budwood init && budwood run plan.toml
     """
     chosen = template or ("plan" if _in_git(directory) else "commands")
-    paths = (directory / SETTINGS_FILE, directory / PLAN_FILE)
-    there = [path for path in paths if path.exists()]
+    texts = {directory / name: text for name, text in TEMPLATES[chosen](detect(directory, os.environ)).items()}
+    there = [path for path in texts if path.exists()]
     if there:
         raise UsageError(
             f"{' and '.join(map(str, there))} {'is' if len(there) == 1 else 'are'} there already; nothing was written",
             hint="budwood init DIRECTORY makes a project elsewhere",
         )
-    texts = TEMPLATES[chosen](detect(directory, os.environ))
     try:
         directory.mkdir(parents=True, exist_ok=True)
         make_state_dir(directory / STATE_DIR)
-        for path, text in zip(paths, texts, strict=True):
+        for path, text in texts.items():
+            path.parent.mkdir(exist_ok=True)
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)
     except OSError as error:
         raise UsageError(f"{error.filename or directory} cannot be written: {error.strerror}") from error
-    _tell(directory, paths)
+    _tell(directory, texts)
 
 
 def _in_git(directory: Path) -> bool:
@@ -56,7 +55,7 @@ def _in_git(directory: Path) -> bool:
     return any(os.path.exists(folder / ".git") for folder in (here, *here.parents))
 
 
-def _tell(directory: Path, files: tuple[Path, ...]) -> None:
+def _tell(directory: Path, files: Iterable[Path]) -> None:
     plan = directory / PLAN_FILE
     note(
         f"made {', '.join(map(str, files))} and {directory / STATE_DIR}, which git ignores\n\n"
