@@ -32,9 +32,14 @@ def bar(html: str) -> tuple[int, int]:
 
 LIVE = """
 import budwood, threading
-tasks = [budwood.command("sleep 0.3; exit " + ("1" if n == 3 else "0"), id=f"t{n}") for n in range(8)]
+held, quick = "until [ -e go ]; do sleep 0.05; done", "sleep 0.3; exit "
+commands = [held if n < 2 else quick + ("1" if n == 3 else "0") for n in range(8)]
+tasks = [budwood.command(command, id=f"t{n}") for n, command in enumerate(commands)]
 run = budwood.start(tasks, name="night", slots=2)
 run.show()
+while sum(task.state == "active" for task in run.tasks()) < 2:
+    threading.Event().wait(0.05)
+threading.Timer(2.0, lambda: open("go", "w").close()).start()  # the picture has until then to show both
 verdict = run.wait()
 [thread.join(10) for thread in threading.enumerate() if thread.name == "budwood show"]
 print(verdict.exit_code, [thread.name for thread in threading.enumerate() if thread.name.startswith("budwood")])

@@ -10,8 +10,9 @@ use std::net::TcpListener;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -122,7 +123,7 @@ impl Order {
         Ok(match (fault, status) {
             (Some(text), _) => self.give_up(&text),
             (None, Some(status)) => end_as(status),
-            (None, None) if entered => ExitCode::from(of_bwrap.code().unwrap_or(1) as u8),
+            (None, None) if entered => end_as(killed_inside(of_bwrap)),
             (None, None) => {
                 let why = complaint(&mut child).unwrap_or_else(|| of_bwrap.to_string());
                 self.give_up(&format!("spawn the sandbox could not be made: {why}"))
@@ -200,6 +201,14 @@ fn wait_until_alone() {
     }
 }
 
+/// How the process inside ended that could not say how its step did: by a signal, which bwrap tells as a shell does.
+fn killed_inside(of_bwrap: ExitStatus) -> i32 {
+    match of_bwrap.code() {
+        Some(code) if code > 128 => code - 128,
+        _ => of_bwrap.into_raw(),
+    }
+}
+
 /// End by the same exit code or the same signal.
 fn end_as(status: i32) -> ExitCode {
     if libc::WIFEXITED(status) {
@@ -217,6 +226,14 @@ fn end_as(status: i32) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_killed_inside_ended_by_that_signal() {
+        let of_code = |code: i32| killed_inside(ExitStatus::from_raw(code << 8));
+        assert_eq!(of_code(137), libc::SIGKILL);
+        assert_eq!(libc::WEXITSTATUS(of_code(1)), 1);
+        assert_eq!(killed_inside(ExitStatus::from_raw(libc::SIGKILL)), libc::SIGKILL);
+    }
 
     fn parse(line: &str) -> Result<Order, String> {
         Order::parse(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
