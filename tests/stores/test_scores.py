@@ -10,9 +10,9 @@ import pytest
 from tests.stores.ageing import WITHOUT_SCORES
 
 from budwood._core.events import AttemptEnded, AttemptQueued, Event, RunCreated, TasksAdded
+from budwood._core.machine import handle
 from budwood._core.model import AttemptError, AttemptPhase, RunSettings, TaskSpec
 from budwood._core.project import take_rows
-from budwood._core.replay import fold
 from budwood._core.scores import Direction, Score, Scoring, Stage
 from budwood._core.state import RunState
 from budwood.stores import open_store
@@ -85,7 +85,9 @@ def write(store: Store, events: Sequence[Event], *, at_once: bool) -> None:
     size, state = len(recorded) if at_once else 1, RunState()
     for start in range(0, len(recorded), size):
         part = recorded[start : start + size]
-        store.append(lease, Commit(after=start, events=part, rows=take_rows(fold(part, state))))
+        for event in part:
+            handle(state, event)
+        store.append(lease, Commit(after=start, events=part, rows=take_rows(state)))
     store.release(lease)
 
 
