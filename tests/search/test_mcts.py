@@ -8,6 +8,7 @@ import pytest
 
 from budwood._core.model import TaskPhase, TaskSpec
 from budwood._core.scores import Score, Scoring, Stage
+from budwood.errors import UsageError
 from budwood.strategies import Strategy, Told
 from budwood.strategies.base import random_of
 from budwood.strategies.mcts import MctsStrategy
@@ -389,11 +390,11 @@ def test_what_ends_when_is_no_matter(window: int) -> None:
         ({"exploration": math.nan}, "exploration is nan"),
         ({"greed": 1.5}, "greed is 1.5"),
         ({"widening": "wide"}, "widening is 'wide'"),
-        ({"prompt": " \n"}, "the prompt is empty"),
+        ({"prompt": " \n"}, r"prompt is ' \\n'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_by_name(options: dict[str, object], what: str) -> None:
-    with pytest.raises(ValueError, match=what):
+    with pytest.raises(UsageError, match=what):
         make(**options)
 
 
