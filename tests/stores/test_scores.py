@@ -1,19 +1,18 @@
 """Scores in rows and views: a query finds the best, and stores of an earlier version have them too."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
 from tests.stores.ageing import WITHOUT_SCORES
+from tests.support.searched import search
 
-from budwood._core.events import AttemptEnded, AttemptQueued, Event, RunCreated, TasksAdded
+from budwood._core.events import Event
 from budwood._core.machine import handle
-from budwood._core.model import AttemptError, AttemptPhase, RunSettings, TaskSpec
 from budwood._core.project import take_rows
-from budwood._core.scores import Direction, Score, Scoring, Stage
 from budwood._core.state import RunState
 from budwood.stores import open_store
 from budwood.stores.base import Commit, Store
@@ -29,7 +28,6 @@ WHERE tasks.gain = (SELECT max(other.gain) FROM tasks other WHERE other.run = ta
 """
 """As docs/reference/store.md has it."""
 Do = Callable[[Sequence[str]], list[tuple[object, ...]]]
-NOT_VALID = Score(value=1.0, valid=False, why="a row is missing")
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
@@ -51,30 +49,6 @@ def do(place: str) -> Do:
             return cursors[-1].fetchall() if cursors[-1].description else []
 
     return in_postgres if "://" in place else in_sqlite
-
-
-def attempt(task: str, number: int, score: Score | None, *, fails: bool = False) -> Iterator[Event]:
-    """Give the events of one attempt."""
-    error = AttemptError(type="exit", message="no", attempt=number, max_retries=1, will_retry=True) if fails else None
-    phase = AttemptPhase.FAILED if fails else AttemptPhase.SUCCEEDED
-    yield AttemptQueued(task=task, attempt=number, slot=0, retry=number - 1)
-    yield AttemptEnded(task=task, attempt=number, phase=phase, score=score, error=error)
-
-
-def search(direction: Direction = "min", *, strategy: str = "best-of", root: float = 8.0) -> list[Event]:
-    """Give the events of a search whose root is measured after the first of its attempts."""
-    scoring = Scoring(stages=(Stage(run="score"),), direction=direction)
-    names = ("root", "a", "b", "c", "d")
-    return [
-        RunCreated(run=RUN, name="night", settings=RunSettings(), strategy=strategy),
-        TasksAdded(tasks=tuple(TaskSpec(id=name, run=("true",), retries=1, score=scoring) for name in names)),
-        *attempt("a", 1, Score(value=6.0, metrics={"score": 6.0})),
-        *attempt("root", 1, Score(value=root, metrics={"score": root})),
-        *attempt("b", 1, Score(value=3.0), fails=True),
-        *attempt("b", 2, Score(value=4.0)),
-        *attempt("c", 1, NOT_VALID),
-        *attempt("d", 1, Score(value=None, valid=False, why="no number"), fails=True),
-    ]
 
 
 def write(store: Store, events: Sequence[Event], *, at_once: bool) -> None:
