@@ -73,11 +73,11 @@ def test_a_beam_says_its_depth_what_ended_there_what_was_promoted_and_what_is_be
         "depth 0 of 4: 1 of 1 ended, 0 promoted so far",
         "depth 1 of 4: ideas are asked for, 0 promoted so far",
         "depth 1 of 4: 0 of 3 ended, 0 promoted so far",
-        "depth 1 of 4: 1 of 3 ended, 0 promoted so far; best sharpe 3 (d1-e0002, +50 % on the root)",
-        "depth 1 of 4: 2 of 3 ended, 0 promoted so far; best sharpe 3 (d1-e0002, +50 % on the root)",
-        "depth 1 of 4: 3 of 3 ended, 0 promoted so far; best sharpe 3 (d1-e0002, +50 % on the root)",
-        "depth 1 of 4: 3 of 3 ended, 2 promoted so far; best sharpe 3 (d1-e0002, +50 % on the root)",
-        "depth 2 of 4: 0 of 2 ended, 2 promoted so far; best sharpe 3 (d1-e0002, +50 % on the root)",
+        "depth 1 of 4: 1 of 3 ended, 0 promoted so far; best sharpe 3 (d1-e0002, +50 % against the root)",
+        "depth 1 of 4: 2 of 3 ended, 0 promoted so far; best sharpe 3 (d1-e0002, +50 % against the root)",
+        "depth 1 of 4: 3 of 3 ended, 0 promoted so far; best sharpe 3 (d1-e0002, +50 % against the root)",
+        "depth 1 of 4: 3 of 3 ended, 2 promoted so far; best sharpe 3 (d1-e0002, +50 % against the root)",
+        "depth 2 of 4: 0 of 2 ended, 2 promoted so far; best sharpe 3 (d1-e0002, +50 % against the root)",
     ]
 
 
@@ -86,16 +86,16 @@ def test_best_of_counts_its_attempts_and_compares_when_the_root_is_known() -> No
         "nothing is asked for yet",
         "0 of 4 ended",
         "1 of 4 ended; best score 6 (a)",
-        "1 of 4 ended; best score 6 (a, +25 % on the root)",
-        "2 of 4 ended; best score 4 (b, +50 % on the root)",
-        "3 of 4 ended; best score 4 (b, +50 % on the root)",
+        "1 of 4 ended; best score 6 (a, +25 % against the root)",
+        "2 of 4 ended; best score 4 (b, +50 % against the root)",
+        "3 of 4 ended; best score 4 (b, +50 % against the root)",
     ]
-    assert said_on_the_way(search("max", root=0.0))[-1] == "3 of 4 ended; best score 6 (a, +6 on the root)"
+    assert said_on_the_way(search("max", root=0.0))[-1] == "3 of 4 ended; best score 6 (a, +6 against the root)"
 
 
 def test_mcts_counts_of_its_budget() -> None:
     events = search("max", strategy="mcts")
-    assert said_on_the_way(events)[-1] == "3 of 50 attempts ended; best score 6 (a, -25 % on the root)"
+    assert said_on_the_way(events)[-1] == "3 of 50 attempts ended; best score 6 (a, -25 % against the root)"
     events[0] = RunCreated(run="r", name="n", settings=RunSettings(), strategy="mcts", options={"attempts": 7})
     assert said_on_the_way(events)[-1].startswith("3 of 7 attempts ended")
 
@@ -113,7 +113,7 @@ def test_status_and_bare_budwood_tell_it(grove: Grove) -> None:
     grove.ideas(**FOUR)
     grove.beam(options={"beam_width": 2, "max_depth": 2, "one_depth": True})
     grove.call("run", "plan.toml", code=4)
-    words = "depth 1 of 2: 4 of 4 ended, 2 promoted so far; best score 13 (d1-e0003, +30 % on the root)"
+    words = "depth 1 of 2: 4 of 4 ended, 2 promoted so far; best score 13 (d1-e0003, +30 % against the root)"
     assert f"  search    {words}\n" in grove.call("status", "plan").out
     assert f"  plan: {words}\n" in grove.call().out
     found = json.loads(grove.call("status", "plan", "--json").out)["search"]
@@ -128,5 +128,5 @@ def test_a_terminal_shows_it_while_it_is_driven(halves: Halves) -> None:
     halves.setter("lefty", "left", 5)
     terminal = halves.terminal("best-of", "Raise it.", "-n", "2", "--agent", "lefty", "--score", f"sleep 0.5; {SCORE}")
     terminal.wait_text("0 of 2 ended")
-    terminal.wait_text("; best score 6 (try-1, +200 % on the root)")
+    terminal.wait_text("; best score 6 (try-1, +200 % against the root)")
     assert terminal.wait() == 0

@@ -55,9 +55,9 @@ class Progress(Struct, frozen=True, kw_only=True):
     def _best(self) -> str:
         if self.score is None:
             return ""
-        more = "" if self.gain is None else f", {self.gain * 100:+.3g} % on the root"
+        more = "" if self.gain is None else f", {self.gain * 100:+.3g} % against the root"
         if self.gain is not None and not self.root:
-            more = f", {self.gain:+g} on the root"
+            more = f", {self.gain:+g} against the root"
         return f"; best {self.primary} {self.score:g} ({self.best}{more})"
 
 
