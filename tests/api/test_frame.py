@@ -12,7 +12,7 @@ import budwood
 from budwood import TaskSpec, UsageError
 from budwood.strategies.base import Told
 
-COLUMNS = ["id", "number", "state", "parents", "score", "valid", "decision", "why"]
+COLUMNS = ["id", "number", "state", "parents", "score", "valid", "gain", "decision", "why"]
 COLUMNS += ["attempts", "duration_s", "cost_usd", "lane", "depth"]
 
 

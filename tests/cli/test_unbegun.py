@@ -51,6 +51,23 @@ def test_json_has_the_command_that_begins_it(claimed: Store, tmp_path: Path) -> 
         assert call(command, "--json", cwd=tmp_path).json["next"] == "budwood run '/my plans/night.toml'"
 
 
+def test_what_has_no_file_can_only_be_made_anew(tmp_path: Path) -> None:
+    with open_store(tmp_path / ".budwood" / "store.db") as store:
+        store.claim("c1a1med", name="best-of", source="", fresh=True)
+    hint = "nothing of best-of was written; what made it, budwood best-of … or a program, makes another"
+    ran = call("resume", "best-of", cwd=tmp_path)
+    assert (ran.code, ran.err) == (2, f"error: run best-of {WHY}\n\nhint: {hint}\n")
+    for words in ((), ("status",), ("show",), ("why",)):
+        ran = call(*words, cwd=tmp_path)
+        assert (ran.code, hint in ran.out + ran.err, "budwood run" in ran.out + ran.err) == (0, True, False), words
+
+
+def test_what_a_program_named_is_begun_under_that_name(tmp_path: Path) -> None:
+    with open_store(tmp_path / ".budwood" / "store.db") as store:
+        store.claim("c1a1med", name="My-Night", source=f"My Night in {tmp_path}", fresh=True)
+    assert "budwood.start(…, name='My Night')" in call("resume", "My-Night", cwd=tmp_path).err
+
+
 def test_while_somebody_drives_it_its_driver_answers(claimed: Store, tmp_path: Path) -> None:
     claimed.acquire("c1a1med", "pid 4242 on host")
     ran = call("why", cwd=tmp_path)

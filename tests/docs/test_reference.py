@@ -191,7 +191,8 @@ def test_postgresql_has_the_same_views_and_tables_and_what_is_listed_besides(in_
 @pytest.mark.parametrize("query", QUERIES)
 def test_every_query_runs(ask: Ask, query: str) -> None:
     rows = ask(query)
-    if "external" not in query:  # nothing of that kind happened in the sample run
+    # Nothing of these kinds happened in the sample run; tests/stores/test_scores.py has one with scores.
+    if "external" not in query and "gain" not in query:
         assert rows
 
 

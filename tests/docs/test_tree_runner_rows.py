@@ -17,7 +17,7 @@ from budwood._core.model import TaskPhase
 from budwood._core.scores import Metric, Score, Scoring, Stage, gate, rank_of
 from budwood._core.state import RunState
 from budwood.errors import UsageError
-from budwood.formats.tree_manifest import read_manifest
+from budwood.formats.tree_reading import read_manifest
 from budwood.project.planned import Planned, read_planned
 from budwood.strategies.beam import BeamStrategy
 
@@ -93,6 +93,7 @@ def of_reading(yard: Yard) -> None:
 @PAGE.tries(
     "`evaluations` that are `completed`",
     "`evaluations` that are `failed`",
+    "`evaluations` that are `failed`, with the `error_type` `cancelled` or `skipped`",
     "`evaluations` that are `queued` or `running`",
     "`candidate_commit`, `candidate_ref_name`, `commit` of nodes",
     "`candidate_results_csv_path`, `baseline_results_csv_path`",
@@ -107,16 +108,20 @@ def of_importing(yard: Yard) -> None:
     run.evaluation(2, 0, "b", state="failed")
     run.evaluation(3, 0, "c", state="running")
     run.evaluation(4, 0, "d", state="completed", worth=5, strict_completeness=False)
+    run.evaluation(5, 0, "e", state="failed", error_payload={"error_type": "cancelled"})
+    run.evaluation(6, 0, "f", state="failed", error_payload={"error_type": "skipped", "because": "0002"})
     yard.planned({"name": "imported", "score": "awk '{ s += $1 } END { print s }' base"}, {"max_depth": 1})
     words = ("store", "import-manifest", str(run.write()), "--plan", "try.toml", "--store", "imported.db")
     said = json.loads(grove.call(*words, "--json").out)
     assert (said["done"], said["failed"], said["requeued"]) == (2, 1, ["d1-e0003"])
+    assert (said["cancelled"], said["skipped"]) == (1, 1)
     assert said["numbers"]["0003"] == "d1-e0003"
     assert "depth 1 was decided there before 0003 had ended" in said["notes"][0]
     nodes = {
         node["id"]: node for node in json.loads(grove.call("tree", "--store", "imported.db", "--json").out)["nodes"]
     }
     assert (nodes["d1-e0001"]["score"]["value"], nodes["d1-e0004"]["score"]["valid"]) == (11, False)
+    assert (nodes["d1-e0005"]["state"], nodes["d1-e0006"]["state"]) == ("cancelled", "skipped")
     kept = grove.git("for-each-ref", "--format=%(objectname)", f"refs/budwood/imported-{said['run']}/").split()
     assert run.evaluations[0]["candidate_commit"] in kept
     run.evaluations[2] = {**run.evaluations[2], "task_state": "failed"}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.world import wait_for
 from tests.search.grove import Grove
 
 pytestmark = pytest.mark.slow
@@ -48,6 +49,65 @@ def test_a_finished_one(grove: Grove) -> None:
     assert json.loads(grove.call("tree", "plan", "--store", OTHER, "--validate", "--json").out)["problems"] == []
     shown = json.loads(grove.call("tree", "plan", "--store", OTHER, "--json").out)
     assert (shown["state"], shown["reason"], shown["best"]) == ("finished", "max_depth", "d2-e0004")
+
+
+def states(grove: Grove, *more: str) -> dict[str, object]:
+    """Where a run stands, and every task of it."""
+    shown = json.loads(grove.call("show", "plan", "--json", *more).out)
+    return {"run": shown["run"]["state"], **{task["id"]: (task["state"], task["because"]) for task in shown["tasks"]}}
+
+
+def cancel_when_it_hangs(grove: Grove, *words: str) -> None:
+    """Begin to drive, and give something up while one idea never ends."""
+    driver = grove.start("run", "plan.toml", "--quiet")
+    wait_for(lambda: "d1-e0002 1" in (grove.ledger.read_text() if grove.ledger.exists() else ""), what="the second")
+    grove.call("cancel", "plan", *words)
+    driver.wait(60)
+
+
+def test_one_of_which_an_evaluation_was_cancelled(grove: Grove) -> None:
+    grove.ideas(a="worth 1", b="hang at depth 1, worth 2")
+    grove.beam(options={"max_depth": 2}, slots=2)
+    cancel_when_it_hangs(grove, "d1-e0002")
+    assert states(grove)["d1-e0002"] == ("cancelled", None)
+    found = there_and_back(grove)
+    assert (found["cancelled"], found["requeued"]) == (1, [])
+    assert states(grove, "--store", OTHER) == states(grove)
+    assert decisions(grove, "--store", OTHER) == decisions(grove)
+    assert json.loads(grove.call("tree", "plan", "--store", OTHER, "--validate", "--json").out)["problems"] == []
+
+
+def test_one_that_was_given_up_stays_so_until_somebody_retries_it(grove: Grove) -> None:
+    grove.ideas(a="worth 1", b="hang at depth 1, worth 2", c="worth 3")
+    grove.beam(options={"max_depth": 2})
+    cancel_when_it_hangs(grove)
+    assert (states(grove)["run"], states(grove)["d1-e0003"]) == ("cancelled", ("cancelled", None))
+    found = there_and_back(grove)
+    assert (found["done"], found["cancelled"], found["requeued"]) == (1, 2, [])
+    assert states(grove, "--store", OTHER) == states(grove)
+    assert decisions(grove, "--store", OTHER) == decisions(grove)
+    assert "was cancelled" in grove.call("resume", "plan", "--store", OTHER, code=2).err
+
+
+def test_one_that_a_failure_stopped(grove: Grove) -> None:
+    grove.ideas(a="never succeed", b="worth 2", c="worth 3")
+    grove.beam(options={"max_depth": 2}, strict=True)
+    grove.call("run", "plan.toml", code=1)
+    assert states(grove)["d1-e0003"] == ("skipped", "d1-e0001")
+    found = there_and_back(grove)
+    assert (found["failed"], found["skipped"], found["requeued"]) == (1, 2, [])
+    assert states(grove, "--store", OTHER) == states(grove)
+    assert decisions(grove, "--store", OTHER) == decisions(grove)
+    grove.call("resume", "plan", "--store", OTHER, code=1)
+    assert states(grove, "--store", OTHER) == states(grove)
+
+
+def test_one_whose_root_has_no_score_is_refused_by_name(grove: Grove) -> None:
+    grove.ideas(a="worth 1")
+    grove.beam(score="exit 1")
+    grove.call("run", "plan.toml", code=1)
+    said = grove.call("store", "export", "plan", "--manifest", str(grove.root.parent / "no" / "manifest.json"), code=2)
+    assert "the root of run plan is failed, and a manifest's root has been measured" in said.err
 
 
 def test_one_that_is_half_way_goes_on_to_the_same_end(grove: Grove) -> None:

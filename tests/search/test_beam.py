@@ -5,6 +5,7 @@ from tests.search.values import SCORING, Values, beam, decisions, ideas, judged,
 
 from budwood._core.model import TaskPhase, TaskSpec
 from budwood._core.scores import Metric, Score, Scoring, Stage
+from budwood.errors import UsageError
 from budwood.strategies.base import Strategy, Told, random_of
 from budwood.strategies.beam import BeamStrategy
 from budwood.strategies.ideas import idea
@@ -239,7 +240,7 @@ def test_tasks_of_a_node_are_a_group_where_so_many_may_be_under_way() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused(options: dict[str, object], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(UsageError, match=words):
         BeamStrategy(**({"scoring": SCORING, "ideas": FOUR} | options))  # type: ignore[arg-type]
 
 

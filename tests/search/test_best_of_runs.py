@@ -52,6 +52,20 @@ def test_without_a_model_two_attempts_are_put_together_and_only_that_is_merged(h
     assert halves.compared()["union-1-2"]["decision"] == "merged"
 
 
+def test_what_a_union_changed_is_what_was_put_together(halves: Halves) -> None:
+    two_halves(halves, "--synthesise", "union")
+    found = json.loads(halves.call("diff", "best-of", "union-1-2", "--json").out)
+    assert (found["older"], [each["path"] for each in found["files"]]) == (
+        halves.git("rev-parse", "HEAD"),
+        ["left.txt", "right.txt"],
+    )
+    patch = halves.call("diff", "best-of", "union-1-2").out
+    assert ("+5" in patch, "+3" in patch) == (True, True)
+    halves.call("apply", "best-of", "union-1-2")
+    assert (halves.root / "left.txt").read_text() == "left\n5\nend\n"
+    assert (halves.root / "right.txt").read_text() == "right\n3\nend\n"
+
+
 def test_only_the_chosen_line_is_merged(halves: Halves) -> None:
     two_halves(halves)
     halves.call("merge", "best-of", "--into", "main")

@@ -7,6 +7,7 @@ from tests.search.growing import SCORING, Walk, ask, grow, make, score, tell
 
 from budwood._core.model import TaskSpec
 from budwood._core.scores import Score, Scoring
+from budwood.errors import UsageError
 from budwood.strategies import Strategy
 from budwood.strategies.base import random_of
 from budwood.strategies.mcts import MctsStrategy
@@ -251,11 +252,11 @@ def test_what_ends_when_is_no_matter(window: int) -> None:
         ({"exploration": math.nan}, "exploration is nan"),
         ({"greed": 1.5}, "greed is 1.5"),
         ({"widening": "wide"}, "widening is 'wide'"),
-        ({"prompt": " \n"}, "the prompt is empty"),
+        ({"prompt": " \n"}, r"prompt is ' \\n'"),
     ],
 )
 def test_options_that_make_no_sense_are_refused_by_name(options: dict[str, object], what: str) -> None:
-    with pytest.raises(ValueError, match=what):
+    with pytest.raises(UsageError, match=what):
         make(**options)
 
 

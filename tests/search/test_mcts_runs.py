@@ -84,7 +84,7 @@ def test_a_root_without_a_score_ends_the_search(halves: Halves) -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({"attempts": 0}, "attempts is 0, and must be a whole number from 1 on"),
+        ({"attempts": 0}, "attempts is 0; it takes a whole number from 1 on"),
         ({"atempts": 3}, "has no option 'atempts'"),
     ],
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.stores.ageing import WITHOUT_SCORES
 
 from budwood.errors import UsageError
 from budwood.stores import open_store
@@ -150,6 +151,8 @@ def test_what_the_merge_queue_had_done_in_an_older_store_leaves_its_batch(path: 
         (run, first), (_, second) = connection.execute("SELECT run, id FROM task ORDER BY number").fetchall()
         body = json.dumps({"type": "errand_added", "task": {"id": second}})
         connection.execute("INSERT INTO event VALUES (?, 1000, 0, 'errand_added', 1, ?)", (run, body))
+        for step in WITHOUT_SCORES:
+            connection.execute(step)
         connection.execute("UPDATE meta SET value = '2' WHERE name = 'schema'")
         migrate(connection, path)
         assert connection.execute("SELECT id, batch FROM task ORDER BY number").fetchall() == [(first, 1), (second, 0)]

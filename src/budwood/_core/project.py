@@ -3,10 +3,14 @@
 Knows the state and the rows. Must not know stores.
 """
 
+import math
+
 import msgspec
 
-from budwood._core.model import TaskPhase, TaskSpec
+from budwood._core.choice import ROOT
+from budwood._core.model import PLAN, TaskPhase, TaskSpec
 from budwood._core.rows import AttemptRow, DependencyRow, Rows, RunRow, TaskRow
+from budwood._core.scores import Score, gain
 from budwood._core.state import AttemptState, Ended, RunState, TaskState, Touched
 
 
@@ -15,9 +19,12 @@ def take_rows(state: RunState) -> Rows:
     touched, state.touched = state.touched, Touched()
     attempts = [_open_row(n, attempt) for n in sorted(touched.attempts) if (attempt := state.tasks[n].attempt)]
     edges = tuple(sorted(touched.edges))
+    root = None if state.strategy == PLAN else state.by_id.get(ROOT)
+    if root is not None and root.number in touched.tasks:  # what it has come to is what others are compared with
+        touched.tasks.update(task.number for task in state.tasks if task.score is not None)
     return Rows(
         run=run_row(state),
-        tasks=tuple(_task_row(state.tasks[n]) for n in sorted(touched.tasks)),
+        tasks=tuple(_task_row(state.tasks[n], root) for n in sorted(touched.tasks)),
         attempts=(*map(_ended_row, touched.ended), *attempts),
         dependencies=tuple(row for n in edges for row in _dependency_rows(state, n)),
         gone_dependencies=edges,
@@ -55,8 +62,9 @@ def run_row(state: RunState) -> RunRow:
     )
 
 
-def _task_row(task: TaskState) -> TaskRow:
+def _task_row(task: TaskState, root: TaskState | None) -> TaskRow:
     spec = task.spec
+    score = _score_of(task)
     return TaskRow(
         number=task.number,
         id=spec.id,
@@ -73,7 +81,26 @@ def _task_row(task: TaskState) -> TaskRow:
         cost_usd=task.cost_usd,
         because=task.because,
         removed=task.removed,
+        score=_number(score),
+        valid=None if score is None else score.valid,
+        gain=_gain(task, None if root is None else _score_of(root)),
     )
+
+
+def _score_of(task: TaskState) -> Score | None:
+    return task.score if task.phase is TaskPhase.DONE else None
+
+
+def _number(score: Score | None) -> float | None:
+    return None if score is None or score.value is None or not math.isfinite(score.value) else score.value
+
+
+def _gain(task: TaskState, root: Score | None) -> float | None:
+    score, scoring = _score_of(task), task.spec.score
+    value, base = _number(score), _number(root)
+    if score is None or root is None or scoring is None or not (score.valid and root.valid):
+        return None
+    return None if value is None or base is None else gain(value, base, scoring.direction)
 
 
 def _command(spec: TaskSpec) -> str:
@@ -122,6 +149,8 @@ def _ended_row(ended: Ended) -> AttemptRow:
         tokens=event.usage.tokens,
         error=event.error,
         end_event=ended.number,
+        score=_number(event.score),
+        valid=None if event.score is None else event.score.valid,
     )
 
 

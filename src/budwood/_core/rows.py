@@ -57,6 +57,12 @@ class TaskRow(Struct, frozen=True, kw_only=True, gc=False):
     cost_usd: float = 0.0
     because: TaskId | None = None
     removed: bool = False
+    score: float | None = None
+    """The primary metric of what it made; None if that was not scored, or is no number."""
+    valid: bool | None = None
+    """Whether that score counts; None if there is none."""
+    gain: float | None = None
+    """How much better that is than what the search began with, relative to it: more is better in any direction."""
 
 
 class AttemptRow(Struct, frozen=True, kw_only=True, gc=False):
@@ -84,6 +90,8 @@ class AttemptRow(Struct, frozen=True, kw_only=True, gc=False):
     error: AttemptError | None = None
     end_event: int | None = None
     """The number of the event that ended it, where a function's result is."""
+    score: float | None = None
+    valid: bool | None = None
 
 
 class DependencyRow(Struct, frozen=True, kw_only=True, gc=False):

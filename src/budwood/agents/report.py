@@ -11,6 +11,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from budwood.durable import write_whole
+
 USAGE = "BUDWOOD_USAGE"
 """The variable with the name of the file that an attempt's cost goes into."""
 
@@ -64,22 +66,3 @@ def write_usage(cost_usd: float | None, *, tokens: int | None) -> None:
     name = os.environ.get(USAGE)
     if name:
         write_whole(Path(name), msgspec.json.encode({"cost_usd": cost_usd, "tokens": tokens}))
-
-
-def write_whole(file: Path, content: bytes) -> None:
-    """Put a file there whole or not at all, and on the disk before this returns."""
-    draft = file.with_name(f"{file.name}.new")
-    try:
-        with draft.open("wb") as out:
-            out.write(content)
-            out.flush()
-            os.fsync(out.fileno())
-        draft.replace(file)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

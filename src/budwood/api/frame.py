@@ -33,6 +33,7 @@ def frame_of(look: Look) -> "DataFrame":
             "parents": pandas.Series([node.parents for node in wanted], dtype=object),
             "score": pandas.Series([node.value for node in wanted], dtype=float),
             "valid": pandas.array(valid, dtype="boolean"),
+            "gain": pandas.Series([task.gain for task in tasks], dtype=float),
             "decision": [node.decision for node in wanted],
             "why": [node.why for node in wanted],
             "attempts": [node.attempts for node in wanted],

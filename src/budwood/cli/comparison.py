@@ -9,6 +9,8 @@ from budwood.review.comparing import Compared
 
 HEADS = ("Task", "State", "Score", "Decision", "Agent", "Model", "Files", "Lines", "Time", "Cost", "Why")
 NUMBERS = ("Score", "Files", "Lines", "Time", "Cost")
+LONG = ("Why",)
+"""What may be many words."""
 
 
 def cells(each: Compared) -> tuple[str, ...]:

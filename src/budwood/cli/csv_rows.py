@@ -43,6 +43,10 @@ def _duration_s(row: AttemptRow) -> float | None:
     return max(0, row.finished_at_ms - row.started_at_ms) / 1000
 
 
+def _truth(given: bool) -> str:
+    return "true" if given else "false"
+
+
 _CELLS: Mapping[str, Callable[[_Row], Cell]] = {
     "run": lambda row: text(row.run),
     "task": lambda row: text(row.task.id),
@@ -62,12 +66,14 @@ _CELLS: Mapping[str, Callable[[_Row], Cell]] = {
     "result": lambda row: row.result,
     "group": lambda row: text(row.task.group),
     "because": lambda row: text(row.task.because),
-    "removed": lambda row: "true" if row.task.removed else "false",
+    "removed": lambda row: _truth(row.task.removed),
     "queued_at": _tried(lambda row: iso(row.queued_at_ms)),
     "signal": _tried(lambda row: row.signal),
     "cpu_s": _tried(lambda row: row.cpu_s),
     "peak_memory_bytes": _tried(lambda row: row.peak_memory_bytes),
     "output_bytes": _tried(lambda row: row.output_bytes),
+    "score": _tried(lambda row: row.score),
+    "valid": _tried(lambda row: None if row.valid is None else _truth(row.valid)),
 }
 COLUMNS = tuple(_CELLS)
 

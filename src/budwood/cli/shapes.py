@@ -25,8 +25,10 @@ def task_shape(row: TaskRow) -> Shape:
 
 
 def attempt_shape(row: AttemptRow, *, task: TaskId) -> Shape:
-    """Describe an attempt, its task by id."""
-    return {**_public(row), "task": task}
+    """Describe an attempt, its task by id; its score is its end's to tell, whole."""
+    shape = {**_public(row), "task": task}
+    del shape["score"], shape["valid"]
+    return shape
 
 
 def _public(row: RunRow | TaskRow | AttemptRow) -> Shape:

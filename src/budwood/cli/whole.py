@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 import click
 
+from budwood.durable import to_disk
 from budwood.errors import UsageError
 
 
@@ -25,8 +26,7 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
         try:
             with draft.open("xb") as out:
                 yield out
-                out.flush()
-                os.fsync(out.fileno())
+                to_disk(out)
             draft.rename(file)
         finally:
             draft.unlink(missing_ok=True)

@@ -179,7 +179,7 @@ class Driver:
         if not events:
             raise UsageError(
                 f"run {self._run} has not begun: its driver died before the first event",
-                hint="budwood run FILE begins it",
+                hint="what made it begins it: budwood run FILE, or its program; budwood best-of makes another",
             )
         return events
 

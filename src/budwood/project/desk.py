@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from budwood._core.candidates import is_searched
 from budwood._core.events import AttemptEnded, Recorded
 from budwood._core.ids import safe_name
 from budwood._core.model import AttemptPhase, Left, Told, WorkspaceTerms
@@ -132,6 +133,17 @@ class Desk:
                 hint=f"attempts that have: {known}",
             )
         return Candidate(state, number, end.phase, end.left, end.told)
+
+    def base_of(self, candidate: Candidate) -> str:
+        """Return the commit that a candidate's changes are counted from: what its attempt began with.
+
+        What a search merged is part of what it made, and so its changes are counted from what the merged ones share.
+        """
+        task = candidate.task
+        if len(task.spec.after) < 2 or not is_searched(self.state, task.spec):
+            return candidate.left.base
+        merged = [made.left.candidate for name in task.spec.after if (made := self.state.task(name).made) is not None]
+        return self.git.ask("merge-base", "--octopus", *merged)
 
     def _named(self, given: str) -> tuple[TaskRow, int | None]:
         """Take an id for what it says first: a task may have a point in its name."""

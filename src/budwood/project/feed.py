@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from budwood._core.events import Recorded
+from budwood._core.events import Recorded, about
 from budwood._core.model import ENDED_TASK, TaskPhase
 from budwood._core.state import AttemptState, RunState
+from budwood.strategies.progress import Tally
 
 
 class Running(Struct, frozen=True):
@@ -38,6 +39,8 @@ class News(Struct, frozen=True, kw_only=True):
     """Whether some of its tasks may be calls of functions."""
     running: tuple[Running, ...] | None = None
     """Everything that is open; only in the first parcel, because a driver before this one may have started it."""
+    search: str = ""
+    """How far a search has come; empty in a plan."""
 
     @property
     def planned(self) -> int:
@@ -58,12 +61,17 @@ class Feed:
         self._parcels: deque[News] = deque()
         self._rung = False
         self._first = True
+        self._tally: Tally | None = None
 
     def __call__(self, events: Sequence[Recorded], state: RunState) -> None:
         running = None
         if self._first:
             self._first = False
             running = tuple(_running(state))
+            self._tally = Tally.of(state)
+        elif self._tally is not None:
+            changed = {str(name): None for recorded in events for name in about(recorded.event)}
+            self._tally.take(state, [state.by_id[name] for name in changed if name in state.by_id])
         self._parcels.append(
             News(
                 events=events,
@@ -74,6 +82,7 @@ class Feed:
                 slots=state.settings.slots,
                 calls=bool(state.settings.python),
                 running=running,
+                search="" if self._tally is None else self._tally.progress().words,
             )
         )
         if not self._rung:

@@ -61,10 +61,16 @@ def not_begun(run: RunRow) -> UsageError:
 
 
 def begin_command(run: RunRow) -> str:
-    """Say how a run is begun which was only claimed; one that a program made has no file."""
-    if run.source and not run.source.startswith("/"):
-        return f"run the program again that made it, with budwood.start(…, name={run.name!r})"
-    return f"budwood run {shlex.quote(run.source) if run.source else 'FILE'}"
+    """Say how a run is begun which was only claimed: what has a file, or a name in a program, begins under its name.
+
+    Of any other nothing is known, not even what was wanted: only who made it can make it again, as another run.
+    """
+    if not run.source:
+        return f"nothing of {run.name} was written; what made it, budwood best-of … or a program, makes another"
+    if not run.source.startswith("/"):
+        name = run.source.partition(" in /")[0]  # as it was given: the run's own may be another
+        return f"run the program again that made it, with budwood.start(…, name={name!r})"
+    return f"budwood run {shlex.quote(run.source)}"
 
 
 def _some(names: list[str]) -> str:

@@ -15,12 +15,14 @@ from budwood._core.events import RunCreated
 from budwood._core.model import PLAN, LaneSpec, TaskSpec
 from budwood._core.scores import Judgement
 from budwood._core.suggest import did_you_mean
-from budwood.errors import UsageError
+from budwood.errors import BudwoodError, UsageError
 from budwood.stores import Store
 from budwood.strategies import BUILT_IN, PlanStrategy, Strategy, Told
 
 _OBJECT = "an object of "
 """So begins the name of a strategy that only its program can make: better refused than made with other options."""
+
+_OPTIONS = "options in [run] are the arguments of its class, by name"
 
 
 class Completing(Strategy):
@@ -71,10 +73,12 @@ def make_strategy(name: str, options: Mapping[str, object], *, root: Path) -> St
     _refuse_unknown(name, kind, options)
     try:
         return kind(**options)
+    except BudwoodError as error:
+        raise UsageError(f"the strategy {name} cannot be made: {error.message}", hint=error.hint or _OPTIONS) from error
     except Exception as error:  # the class is the user's code, and may fail in any way
         raise UsageError(
             f"the strategy {name} cannot be made: {type(error).__name__}: {error}",
-            hint="options in [run] are the arguments of its class, by name",
+            hint=_OPTIONS,
         ) from error
 
 

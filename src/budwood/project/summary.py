@@ -39,6 +39,8 @@ class Summary:
         self.counts = dict.fromkeys(TaskPhase, 0)
         self.cost_usd = 0.0
         self.running: dict[str, Running] = {}
+        self.search = ""
+        """How far a search has come."""
         self.state = ""
         """Why nothing starts, while that is so."""
         self.stopping = False
@@ -50,7 +52,7 @@ class Summary:
     def take(self, news: News) -> None:
         """Add one commit."""
         self.name, self.slots, self.calls = news.name, news.slots, news.calls
-        self.counts, self.cost_usd = news.counts, news.cost_usd
+        self.counts, self.cost_usd, self.search = news.counts, news.cost_usd, news.search
         if news.running is not None:
             self.running = {each.task: each for each in news.running}
         for recorded in news.events:

@@ -15,14 +15,14 @@ import msgspec
 
 from budwood._core.choice import ROOT
 from budwood._core.events import AttemptEnded, CandidatesJudged
-from budwood._core.model import OPEN_ATTEMPT, TaskPhase
+from budwood._core.model import OPEN_ATTEMPT, RunPhase, TaskPhase
 from budwood._core.replay import fold
 from budwood._core.rows import AttemptRow, RunRow
 from budwood._core.scores import Judgement, Score
 from budwood._core.state import RunState, TaskState
 from budwood.errors import UsageError
 from budwood.formats.tree_folder import IDEAS
-from budwood.formats.tree_manifest import VERSION
+from budwood.formats.tree_manifest import CANCELLED, STRICT, VERSION, GivenUp
 from budwood.project.bench import run_refs
 from budwood.project.times import iso
 from budwood.stores import Store
@@ -31,8 +31,8 @@ from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256
 from budwood.strategies.ideas import ideas_in_notes
 
 Plain = dict[str, object]
-_STATES = {TaskPhase.DONE: "completed", TaskPhase.FAILED: "failed"}
-_NO_PLACE = frozenset({TaskPhase.CANCELLED, TaskPhase.SKIPPED})
+_GIVEN_UP: dict[TaskPhase, GivenUp] = {TaskPhase.CANCELLED: "cancelled", TaskPhase.SKIPPED: "skipped"}
+_STATES = {TaskPhase.DONE: "completed", TaskPhase.FAILED: "failed", **dict.fromkeys(_GIVEN_UP, "failed")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,13 @@ def write_manifest(store: Store, row: RunRow) -> Written:
     state = fold(store.read(row.id), again=lambda: store.read(row.id))
     if state.strategy != "beam":
         raise UsageError(f"run {row.name} is no beam, and a manifest tells of a beam", hint="leave --manifest out")
-    for task in state.tasks:
-        if task.phase in _NO_PLACE and task.spec.errand is None:
-            raise UsageError(
-                f"task {task.spec.id} of run {row.name} is {task.phase.value}, which a manifest cannot say",
-                hint=f"budwood retry {row.name} {task.spec.id}",
-            )
+    root = state.by_id.get(ROOT)
+    if root is None or root.phase is not TaskPhase.DONE:
+        standing = "not begun" if root is None else root.phase.value
+        raise UsageError(
+            f"the root of run {row.name} is {standing}, and a manifest's root has been measured",
+            hint=f"budwood why {row.name}",
+        )
     return _Tree(store, row, state).written()
 
 
@@ -125,8 +126,13 @@ class _Tree:
             "completed_depths": sorted(depth - 1 for depth in decided),
             "next_node_id": len(self._nodes),
             "next_eval_id": len(self._tried) + 1,
-            "stop_reason": self._state.end_reason or None,
+            "stop_reason": self._stop_reason() or None,
         }
+
+    def _stop_reason(self) -> str:
+        if self._state.phase is RunPhase.CANCELLED:
+            return CANCELLED
+        return STRICT if self._state.stopped else self._state.end_reason
 
     def _node(self, name: str) -> Plain:
         task = self._state.task(name)
@@ -151,7 +157,7 @@ class _Tree:
             found["generated_idea_files"] = [
                 self._idea(path, text) for path, text in self._thought.get(str(muse.spec.id), {}).items()
             ]
-        elif muse is not None and muse.phase is TaskPhase.FAILED:
+        elif muse is not None and muse.phase in _STATES:
             found["idea_error_payload"] = self._failure(muse)
         return found
 
@@ -166,7 +172,7 @@ class _Tree:
         idea_path = self._idea(task.spec.env[IDEA_PATH], task.spec.prompt)
         running = task.attempt is not None and task.attempt.phase in OPEN_ATTEMPT
         state = _STATES.get(task.phase, "running" if running else "queued")
-        number = name.rpartition("-e")[2]
+        number = _number(name)
         found: Plain = {
             "eval_id": number,
             "parent_node_id": self._nodes[str(task.spec.after[0])],
@@ -184,7 +190,7 @@ class _Tree:
             found["candidate_commit"] = task.made.left.candidate
             found["candidate_ref_name"] = task.made.left.ref
             found |= self._results("candidate_results_csv", task, f"e{number}")
-        elif task.error_type:
+        elif task.error_type or task.phase in _GIVEN_UP:
             found["error_payload"] = self._failure(task)
         judged = self._judged.get(name)
         if judged is not None:
@@ -199,6 +205,8 @@ class _Tree:
         return found
 
     def _failure(self, task: TaskState) -> Plain:
+        if task.phase in _GIVEN_UP:
+            return self._given_up(task)
         ended = [row for row in self._attempts.get(task.number, []) if row.error is not None]
         error = ended[-1].error if ended else None
         if error is None:
@@ -211,6 +219,20 @@ class _Tree:
             "will_retry": error.will_retry,
             "timed_out": error.timed_out,
         }
+
+    def _given_up(self, task: TaskState) -> Plain:
+        """Say what the format has no state for: that it was cancelled, or because of which other one it was skipped."""
+        found: Plain = {
+            "error_type": _GIVEN_UP[task.phase],
+            "last_error_type": task.error_type or None,
+            "attempt": task.tries,
+            "will_retry": False,
+        }
+        if task.because is None:
+            return {**found, "message": "somebody cancelled it"}
+        name = str(task.because)
+        told = self._nodes.get(name.removesuffix(IDEAS_SUFFIX)) if name.endswith(IDEAS_SUFFIX) else _number(name)
+        return {**found, "message": f"skipped, because {name} had failed", "because": told}
 
     def _results(self, key: str, task: TaskState, name: str) -> Plain:
         """Write the numbers of a score as a row, and the score."""
@@ -234,6 +256,11 @@ class _Tree:
     def _ended_ms(self, task: TaskState) -> int | None:
         rows = self._attempts.get(task.number, [])
         return rows[-1].finished_at_ms if rows and task.phase in _STATES else None
+
+
+def _number(name: str) -> str:
+    """Return the number that the task of an evaluation has in its name."""
+    return name.rpartition("-e")[2]
 
 
 def _csv(found: Score) -> bytes:

@@ -7,7 +7,17 @@ from collections.abc import Iterable
 
 import msgspec
 
-from budwood._core.events import AttemptEnded, AttemptQueued, Event, Recorded
+from budwood._core.events import (
+    AskingEnded,
+    AttemptEnded,
+    AttemptQueued,
+    Event,
+    External,
+    Recorded,
+    RunEnded,
+    TasksCancelled,
+    TasksSkipped,
+)
 from budwood._core.model import AttemptError, AttemptPhase, Left, Measure, Usage
 from budwood._core.replay import fold
 from budwood._core.schedule import pick
@@ -82,18 +92,54 @@ class Record:
             will_retry=will_retry,
             timed_out=bool(why.timed_out),
         )
-        self.add(
-            AttemptEnded(
-                task=task,
-                attempt=number,
-                phase=AttemptPhase.TIMED_OUT if why.timed_out else AttemptPhase.FAILED,
-                began_at_ms=began_ms,
-                error=error,
-                usage=_NOTHING,
-                measure=Measure(wall_s=max(0, ended_ms - began_ms) / 1000),
-            ),
-            ended_ms,
+        phase = AttemptPhase.TIMED_OUT if why.timed_out else AttemptPhase.FAILED
+        self._end(task, number, phase, error, began_ms, ended_ms)
+
+    def cancel(self, task: str, at_ms: int) -> None:
+        """Write down that somebody gave a task up."""
+        name = self.state.task(task).spec.id
+        self.add(External(cause="cancel", task=name), at_ms)
+        self.add(TasksCancelled(tasks=(name,)), at_ms)
+
+    def end_cancelled(self, task: str, began_ms: int, ended_ms: int) -> None:
+        """Write down that somebody gave a task up while an attempt at it ran."""
+        number = self._queue(task, began_ms)
+        self.cancel(task, ended_ms)
+        most = self.state.task(task).spec.retries
+        error = AttemptError(type="cancelled", message="cancelled", attempt=number, max_retries=most, will_retry=False)
+        self._end(task, number, AttemptPhase.CANCELLED, error, began_ms, ended_ms)
+
+    def skip(self, task: str, at_ms: int, *, because: str) -> None:
+        """Write down that a task was left out because of another's failure."""
+        self.add(TasksSkipped(tasks=(self.state.task(task).spec.id,), because=self.state.task(because).spec.id), at_ms)
+
+    def cancel_all(self) -> None:
+        """Write down that somebody gave up the run, of which every task has ended."""
+        self.take((External(cause="cancel"), TasksCancelled(tasks=(), whole_run=True)))
+
+    def stop(self) -> None:
+        """Write down that a failure stopped the run: the strategy is asked no more."""
+        if self.state.asking:
+            self.take((External(cause="strict"), AskingEnded(asks=self.state.asks, stopped=True)))
+
+    def rest(self) -> None:
+        """Write down that the run is over, if it is."""
+        if self.state.all_ended:
+            self.take((RunEnded(cancelled=self.state.cancelled),))
+
+    def _end(
+        self, task: str, number: int, phase: AttemptPhase, error: AttemptError, began_ms: int, ended_ms: int
+    ) -> None:
+        end = AttemptEnded(
+            task=task,
+            attempt=number,
+            phase=phase,
+            began_at_ms=began_ms,
+            error=error,
+            usage=_NOTHING,
+            measure=Measure(wall_s=max(0, ended_ms - began_ms) / 1000),
         )
+        self.add(end, ended_ms)
 
     def _queue(self, task: str, at_ms: int) -> int:
         state = self.state.task(task)

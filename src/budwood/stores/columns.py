@@ -4,7 +4,7 @@ What the SQL backends share; each writes them in its own way. Knows the rows; mu
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -24,12 +24,12 @@ RUN = (
 """What a commit writes of a run; id, name and source stay as they were claimed."""
 TASK = (
     *("number", "id", "key", "state", "description", "command", "batch", "lane", "group_name", "priority"),
-    *("attempts", "tries", "cost_usd", "because", "removed"),
+    *("attempts", "tries", "cost_usd", "because", "removed", "score", "valid", "gain"),
 )
 ATTEMPT = (
     *("task", "number", "state", "key", "retry", "slot", "queued_at_ms", "started_at_ms", "finished_at_ms", "pid"),
     *("exit_code", "signal", "wall_s", "cpu_s", "peak_memory_bytes", "output_bytes", "dropped_bytes", "cost_usd"),
-    *("tokens", "error", "end_event"),
+    *("tokens", "error", "end_event", "score", "valid"),
 )
 DEPENDENCY = ("task", "needs", "hard")
 REQUEST = ("number", "kind", "key", "body", "state", "answer")
@@ -58,6 +58,7 @@ def task_rows(found: Iterable[Sequence[Value]]) -> list[TaskRow]:
         fields = dict(zip(_TASK_FIELDS, values, strict=True))
         fields["phase"] = _phase(_TASK_PHASES, fields.pop("state"), f"task {fields['id']!r}")
         fields["removed"] = bool(fields["removed"])
+        fields["valid"] = _said(fields["valid"])
         rows.append(TaskRow(**fields))  # type: ignore[arg-type]  # as above
     return rows
 
@@ -71,6 +72,7 @@ def attempt_rows(found: Iterable[Sequence[Value]]) -> list[AttemptRow]:
         fields["phase"] = _phase(
             _ATTEMPT_PHASES, fields.pop("state"), f"attempt {fields['number']!r} of task {fields['task']!r}"
         )
+        fields["valid"] = _said(fields["valid"])
         why = msgspec.json.decode(error, type=AttemptError) if isinstance(error, str) else None
         rows.append(AttemptRow(**fields, error=why))  # type: ignore[arg-type]  # as above
     return rows
@@ -81,11 +83,14 @@ def dependency_rows(found: Iterable[Sequence[int]]) -> list[DependencyRow]:
     return [DependencyRow(task=task, needs=needs, hard=bool(hard)) for task, needs, hard in found]
 
 
-def request_row(run: str, values: tuple[int, str, str, str, str, str]) -> Request:
+def request_row(run: str, values: tuple[int, str, str, str, Literal["pending", "taken", "refused"], str]) -> Request:
     """Read the columns REQUEST."""
     number, kind, key, body, state, answer = values
-    # The table holds kind and state to what they may be.
-    return Request(id=number, run=run, kind=kind, key=key, body=body, state=state, answer=answer)  # type: ignore[arg-type]
+    return Request(id=number, run=run, kind=kind, key=key, body=body, state=state, answer=answer)
+
+
+def _said(value: Value) -> bool | None:
+    return None if value is None else bool(value)
 
 
 def _phase(known: Mapping[str, Phase], value: Value, whose: str) -> Phase:

@@ -15,8 +15,6 @@ from itertools import chain
 from random import Random
 from typing import Literal, get_args
 
-import msgspec
-
 from budwood._core.choice import ROOT
 from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Scoring
@@ -24,6 +22,7 @@ from budwood.errors import UsageError
 from budwood.strategies.base import Strategy, Told
 from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, Node, choose, how_it_ended, judge
 from budwood.strategies.ideas import Idea, Trace, ask_for_ideas, fresh, given_ideas, ideas_in_notes
+from budwood.strategies.options import MAX_DEPTH, scoring_of, whole, whole_or_none
 from budwood.strategies.root import root_task
 
 IDEAS_SUFFIX = "-ideas"
@@ -58,30 +57,27 @@ class BeamStrategy(Strategy):
         idea_agent: str | None = None,
         ideas_per_node: int = 7,
         beam_width: int = 1,
-        max_depth: int = 3,
+        max_depth: int = MAX_DEPTH,
         max_evals: int | None = None,
         dedupe: Dedupe = "ancestors",
         per_node: int | None = None,
         one_depth: bool = False,
     ) -> None:
-        _refuse_sizes(ideas_per_node=ideas_per_node, beam_width=beam_width, max_depth=max_depth)
-        given = {"max_evals": max_evals, "per_node": per_node}
-        _refuse_sizes(**{name: value for name, value in given.items() if value is not None})
         if dedupe not in get_args(Dedupe):
-            raise ValueError(f"dedupe is {dedupe!r}, and must be one of {', '.join(get_args(Dedupe))}")
+            raise UsageError(f"dedupe is {dedupe!r}; it takes {', '.join(get_args(Dedupe))}")
         if not ideas and idea_agent is None:
-            raise ValueError(
+            raise UsageError(
                 "there are no ideas: name a folder of them as ideas, or an agent that has some, idea_agent"
             )
-        self._scoring = msgspec.convert(scoring, Scoring)
+        self._scoring = scoring_of(scoring)
         self._ideas = given_ideas(ideas)
         self._idea_agent = idea_agent
-        self._ideas_per_node = ideas_per_node
-        self._beam_width = beam_width
-        self._max_depth = max_depth
-        self._max_evals = max_evals
+        self._ideas_per_node = whole("ideas_per_node", ideas_per_node)
+        self._beam_width = whole("beam_width", beam_width)
+        self._max_depth = whole("max_depth", max_depth)
+        self._max_evals = whole_or_none("max_evals", max_evals)
         self._dedupe = dedupe
-        self._per_node = per_node
+        self._per_node = whole_or_none("per_node", per_node)
         self._one_depth = one_depth
         self._root: Node | None = None
         self._nodes: dict[str, Node] = {}
@@ -297,12 +293,6 @@ class BeamStrategy(Strategy):
         if not number:
             return Judgement(task=name, decision="rejected", why="it left no ideas/NAME.md in its notes")
         return Judgement(task=name, decision="kept", why=f"{number} ideas" if number > 1 else "1 idea")
-
-
-def _refuse_sizes(**sizes: object) -> None:
-    for name, value in sizes.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"{name} is {value!r}, and must be a whole number from 1 on")
 
 
 def evaluation(node: str, one: Idea, *, scoring: Scoring, number: int, depth: int, group: str | None) -> TaskSpec:

@@ -16,7 +16,8 @@ from budwood._core.scores import Judgement, Scoring
 from budwood.errors import UsageError
 from budwood.strategies import unions, writing
 from budwood.strategies.base import Strategy, Told
-from budwood.strategies.field import Field, scoring_of
+from budwood.strategies.field import Field
+from budwood.strategies.options import dealt, scoring_of, text, whole
 
 Choose = Literal["score", "judge", "person"]
 Synthesise = Literal["none", "agent", "union"]
@@ -45,14 +46,14 @@ class BestOfStrategy(Strategy):
         synthesiser: str | None = None,
         unions: int = 12,
     ) -> None:
-        self._prompt = _text("prompt", prompt)
-        self._n = _count("n", n)
-        self._unions = _count("unions", unions)
-        self._dealt = {"hints": _dealt("hints", hints, n), "models": _dealt("models", models, n)}
-        self._agents = _dealt("agents", agents, n)
-        scored = scoring_of(scoring)
-        self._judge = None if judge is None else _text("judge", judge)
-        self._synthesiser = None if synthesiser is None else _text("synthesiser", synthesiser)
+        self._prompt = text("prompt", prompt)
+        self._n = whole("n", n)
+        self._unions = whole("unions", unions)
+        self._dealt = {"hints": dealt("hints", hints, n), "models": dealt("models", models, n)}
+        self._agents = dealt("agents", agents, n)
+        scored = None if scoring is None else scoring_of(scoring)
+        self._judge = None if judge is None else text("judge", judge)
+        self._synthesiser = None if synthesiser is None else text("synthesiser", synthesiser)
         self._choose: Choose = choose or ("judge" if judge else "person" if scored is None else "score")
         self._synthesise = synthesise
         _refuse_unfit(self._choose, synthesise, scored=scored is not None, judge=judge, synthesiser=synthesiser)
@@ -197,24 +198,3 @@ def _refuse_unfit(choose: str, synthesise: str, *, scored: bool, judge: str | No
         raise UsageError(
             f"there is a synthesiser, {synthesiser}, and synthesise is {synthesise}", hint='synthesise = "agent"'
         )
-
-
-def _text(name: str, given: object) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise UsageError(f"{name} is {given!r}; it takes text")
-    return given
-
-
-def _count(name: str, given: object) -> int:
-    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-        raise UsageError(f"{name} is {given!r}; it takes a whole number from 1 on")
-    return given
-
-
-def _dealt(name: str, given: object, n: int) -> list[str]:
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise UsageError(f"{name} is {given!r}; it takes a list of texts")
-    texts = [_text(f"one of {name}", each) for each in given]
-    if len(texts) > n:
-        raise UsageError(f"{len(texts)} {name} and {n} attempts: some would never be used", hint=f"n = {len(texts)}")
-    return texts

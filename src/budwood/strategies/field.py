@@ -3,14 +3,11 @@
 Everything follows from what was told. Knows scores; must not know which strategy asks.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-
-import msgspec
+from collections.abc import Iterable, Sequence
 
 from budwood._core.choice import ROOT
 from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Score, Scoring, best_of, gate, primary_gain, rank_of
-from budwood.errors import UsageError
 from budwood.strategies.base import Told
 from budwood.strategies.root import root_task
 
@@ -113,13 +110,3 @@ class Field:
         if is_later and chosen is not None:
             return Judgement(task=task, decision="rejected", rank=self.rank(name), why=f"not better than {chosen}")
         return Judgement(task=task, decision="kept", rank=self.rank(name))
-
-
-def scoring_of(given: Scoring | Mapping[str, object] | None) -> Scoring | None:
-    """Take how candidates are scored as it is, or as JSON has it."""
-    if given is None or isinstance(given, Scoring):
-        return given
-    try:
-        return msgspec.convert(given, Scoring)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"scoring cannot be understood: {error}") from None

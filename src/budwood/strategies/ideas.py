@@ -10,6 +10,8 @@ from hashlib import sha256
 import msgspec
 from msgspec import Struct
 
+from budwood.errors import UsageError
+
 FOLDER = "ideas/"
 """Where an agent that is asked for ideas leaves them, below its notes."""
 _TITLE = 80
@@ -47,13 +49,13 @@ def given_ideas(ideas: object) -> tuple[Idea, ...]:
     taken = msgspec.convert(ideas, tuple[Idea, ...])
     for one in taken:
         if not one.text.strip():
-            raise ValueError(f"the idea {one.path} is empty")
+            raise UsageError(f"the idea {one.path} is empty")
         if sha256(one.text.encode()).hexdigest() != one.sha256:
-            raise ValueError(f"the idea {one.path} is not the text that its sha256 is of")
+            raise UsageError(f"the idea {one.path} is not the text that its sha256 is of")
     paths = [one.path for one in taken]
     twice = next((path for path in paths if paths.count(path) > 1), None)
     if twice is not None:
-        raise ValueError(f"there are two ideas {twice}")
+        raise UsageError(f"there are two ideas {twice}")
     return tuple(sorted(taken, key=lambda one: one.path))
 
 

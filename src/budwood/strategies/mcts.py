@@ -14,8 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from random import Random
 
-import msgspec
-
 from budwood._core.choice import ROOT
 from budwood._core.model import TaskSpec
 from budwood._core.scores import Judgement, Score, Scoring, rank_of
@@ -23,6 +21,7 @@ from budwood.strategies.base import Strategy, Told
 from budwood.strategies.lessons import Lessons, noted_lesson
 from budwood.strategies.mcts_prompts import CHAIN, Ancestor, lesson_of_end, prompt_of
 from budwood.strategies.mcts_tree import Node, Shape, Tree
+from budwood.strategies.options import MCTS_ATTEMPTS, amount, scoring_of, text, whole
 from budwood.strategies.root import root_task
 
 
@@ -36,7 +35,7 @@ class MctsStrategy(Strategy):
         *,
         scoring: Scoring | Mapping[str, object],
         prompt: str,
-        attempts: int = 50,
+        attempts: int = MCTS_ATTEMPTS,
         exploration: float = 0.05,
         greed: float = 1.0,
         widening: float = 0.25,
@@ -48,28 +47,21 @@ class MctsStrategy(Strategy):
         lessons: bool = True,
         lessons_shown: int = 6,
     ) -> None:
-        counts = {"attempts": attempts, "max_children": max_children, "max_depth": max_depth, "patience": patience}
-        _refuse_counts(counts, least=1)
-        _refuse_counts({"restarts": restarts, "lessons_shown": lessons_shown}, least=0)
-        _refuse_numbers({"exploration": exploration, "greed": greed, "widening": widening})
-        if greed > 1:
-            raise ValueError(f"greed is {greed:g}, and must be from 0 to 1")
-        if not prompt.strip():
-            raise ValueError("the prompt is empty: it says what attempts are to do")
-        self._scoring = msgspec.convert(scoring, Scoring)
-        self._prompt = prompt
-        self._attempts = attempts
-        self._shown = lessons_shown if lessons else 0
+        self._scoring = scoring_of(scoring)
+        self._prompt = text("prompt", prompt)
+        self._attempts = whole("attempts", attempts)
+        shown = whole("lessons_shown", lessons_shown, least=0)
+        self._shown = shown if lessons else 0
         self._tree = Tree(
             ROOT,
             Shape(
-                exploration=exploration,
-                greed=greed,
-                widening=widening,
-                max_children=max_children,
-                max_depth=max_depth,
-                patience=patience,
-                restarts=restarts,
+                exploration=amount("exploration", exploration),
+                greed=amount("greed", greed, most=1),
+                widening=amount("widening", widening),
+                max_children=whole("max_children", max_children),
+                max_depth=whole("max_depth", max_depth),
+                patience=whole("patience", patience),
+                restarts=whole("restarts", restarts, least=0),
                 synthesis=synthesis,
             ),
         )
@@ -172,15 +164,3 @@ class MctsStrategy(Strategy):
         if other is not None:
             yield other.id
         yield from (node.id for node in islice(parent.path(), CHAIN))
-
-
-def _refuse_counts(given: Mapping[str, object], *, least: int) -> None:
-    for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ValueError(f"{name} is {value!r}, and must be a whole number from {least} on")
-
-
-def _refuse_numbers(given: Mapping[str, object]) -> None:
-    for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-            raise ValueError(f"{name} is {value!r}, and must be a number from 0 on")

@@ -3,13 +3,13 @@
 Knows files; must not know what they say.
 """
 
-import os
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
+from budwood.durable import names_to_disk, write_whole
 from budwood.errors import WorkspaceError
 
 _CLOCK = "clock"
@@ -28,13 +28,7 @@ def read(path: Path, kind: type[Record]) -> Record | None:
 
 def put(path: Path, record: Struct) -> None:
     """Write a record; it is on the disk when this returns."""
-    draft = path.with_suffix(".new")
-    with draft.open("wb") as file:
-        file.write(msgspec.json.encode(record))
-        file.flush()
-        os.fsync(file.fileno())
-    draft.rename(path)
-    _sync(path.parent)
+    write_whole(path, msgspec.json.encode(record))
 
 
 def take_away(path: Path) -> None:
@@ -43,7 +37,7 @@ def take_away(path: Path) -> None:
         path.unlink()
     except FileNotFoundError:
         return
-    _sync(path.parent)
+    names_to_disk(path.parent)
 
 
 def stamp(folder: Path) -> int:
@@ -51,11 +45,3 @@ def stamp(folder: Path) -> int:
     path = folder / _CLOCK
     path.touch()
     return path.stat().st_mtime_ns
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -20,7 +20,8 @@ from budwood.agents.model.endpoint import Endpoint
 from budwood.agents.model.prompt import RULES, find_files, read_prompt, write_prompt
 from budwood.agents.model.refusals import Refusal
 from budwood.agents.prices import cost_of
-from budwood.agents.report import Outcome, Report, say, write_usage, write_whole
+from budwood.agents.report import Outcome, Report, say, write_usage
+from budwood.durable import write_whole
 
 AGENT = "model"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from budwood.agents.report import write_whole
+from budwood.durable import to_disk, write_whole
 
 
 class Change(Struct, frozen=True, kw_only=True):
@@ -74,8 +74,7 @@ def _draft(place: Path, content: bytes, *, folders: list[Path]) -> None:
     draft = _beside(place)
     with draft.open("wb") as out:
         out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
+        to_disk(out)
     with suppress(FileNotFoundError):
         draft.chmod(stat.S_IMODE(place.stat().st_mode))
 

@@ -30,7 +30,7 @@ def command(run: str, candidate: str, where: str | None) -> None:
         desk = sit_down(store, find_run(store, run))
         found = desk.find(candidate)
         with TemporaryDirectory() as scratch:
-            done = apply(desk.repository, found.left.base, found.left.candidate, folder=scratch)
+            done = apply(desk.repository, desk.base_of(found), found.left.candidate, folder=scratch)
         for path in (*done.written, *done.deleted):
             click.echo(os.fsencode(path))
         parts = [f"{counted(len(done.written), 'file')} written"]

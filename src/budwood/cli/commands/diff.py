@@ -25,8 +25,8 @@ def command(
 ) -> None:
     """Show what a task of RUN changed, or how two candidates differ.
 
-    Against what its attempt began with; with two, from the first to the second. TASK is what the task has come to,
-    TASK.N what its attempt N left.
+    Against what its attempt began with, or, where a search merged candidates, what those share; with two, from the
+    first to the second. TASK is what the task has come to, TASK.N what its attempt N left.
 
     \b
     Example: budwood diff night form --stat
@@ -37,7 +37,7 @@ def command(
         desk = sit_down(store, find_run(store, run))
         found = desk.find(candidate)
         second = None if other is None else desk.find(other)
-        older, newer = (found.left.base, found) if second is None else (found.left.candidate, second)
+        older, newer = (desk.base_of(found), found) if second is None else (found.left.candidate, second)
         if as_json:
             write_json(
                 {

@@ -3,7 +3,7 @@
 import click
 
 from budwood._core.events import RunCreated
-from budwood._core.model import ENDED_RUN, AttemptPhase, RunPhase
+from budwood._core.model import ENDED_RUN, PLAN, AttemptPhase, RunPhase
 from budwood._core.rows import RunRow
 from budwood.cli.commands.ls import write_runs
 from budwood.cli.looking import read_state
@@ -12,8 +12,10 @@ from budwood.cli.text import bold, one_line
 from budwood.cli.verdict import more_flag
 from budwood.project.find import NOT_BEGUN, begin_command
 from budwood.project.place import find_project
+from budwood.project.strategy import created_of
 from budwood.project.words import some
 from budwood.stores import Store
+from budwood.strategies.progress import search_progress
 
 _ENDED = 5
 _LOOKED_AT = 20
@@ -40,6 +42,7 @@ def show_overview() -> None:
         moved = {row.id: place for row in rows if (place := store.moved_to(row.id)) is not None}
         drivers = {row.id: None if row.phase in ENDED_RUN else store.holder(row.id) for row in rows}
         asking = {row.id: found for row in rows if row.id not in moved and (found := _questions(store, row))}
+        searching = {row.id: said for row in rows if row.id not in moved and (said := _search(store, row))}
         over = [row for row in rows if row.phase is RunPhase.FINISHED and row.id not in moved][-_LOOKED_AT:]
         asking |= {row.id: found for row in over if (found := _conflicts(store, row))}
     if not rows:
@@ -48,11 +51,12 @@ def show_overview() -> None:
     needs = [row for row in rows if (row.id in asking or _needs_you(row, drivers[row.id])) and row.id not in moved]
     runs = [row for row in rows if row.phase not in ENDED_RUN and row not in needs and row.id not in moved]
     ended = [row for row in rows if row.phase in ENDED_RUN and row not in needs and row.id not in moved][-_ENDED:]
-    _write_needs(needs, drivers, asking)
+    _write_needs(needs, drivers, asking, searching)
     for title, listed in (("Runs", runs), ("Ended", ended)):
         if listed:
             click.echo(bold(title))
             write_runs(listed, drivers, indent="  ")
+            _write_searches(listed, searching)
             click.echo()
     for row in rows:
         if row.id in moved:
@@ -78,6 +82,15 @@ def _questions(store: Store, row: RunRow) -> list[str]:
     ]
 
 
+def _search(store: Store, row: RunRow) -> str:
+    """Write how far a search has come that is not over; of a plan, which may be large, nothing is read."""
+    created = None if row.phase in ENDED_RUN else created_of(store, row.id)
+    if created is None or created.strategy == PLAN:
+        return ""
+    found = search_progress(read_state(store, row))
+    return "" if found is None else one_line(found.words)
+
+
 def _conflicts(store: Store, row: RunRow) -> list[str]:
     """Write which lanes of a run that is over wait for somebody, and how to see that."""
     first = next(store.read(row.id), None)
@@ -89,11 +102,20 @@ def _conflicts(store: Store, row: RunRow) -> list[str]:
     ]
 
 
-def _write_needs(needs: list[RunRow], drivers: dict[str, str | None], asking: dict[str, list[str]]) -> None:
+def _write_searches(rows: list[RunRow], searching: dict[str, str]) -> None:
+    for row in rows:
+        if row.id in searching:
+            click.echo(f"  {row.name}: {searching[row.id]}")
+
+
+def _write_needs(
+    needs: list[RunRow], drivers: dict[str, str | None], asking: dict[str, list[str]], searching: dict[str, str]
+) -> None:
     if not needs:
         return
     click.echo(bold("Needs you"))
     write_runs(needs, drivers, indent="  ")
+    _write_searches(needs, searching)
     for row in needs:
         if _needs_you(row, drivers[row.id]):
             click.echo(f"  {row.name}: {_need(row)}")

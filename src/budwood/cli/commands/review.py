@@ -91,7 +91,7 @@ def _walk(asked: Asked, desk: Desk, waiting: list[Undecided]) -> int:
         cost = f", {money(each.cost_usd)}" if each.cost_usd else ""
         title = f"{place}/{len(waiting)} {each.task}: attempt {each.attempt} {each.outcome.value}, {files}{cost}"
         click.echo(bold(one_line(title)))
-        write_difference(desk.git, candidate.left.base, candidate.left.candidate)
+        write_difference(desk.git, desk.base_of(candidate), candidate.left.candidate)
         match _ask():
             case "q":
                 break

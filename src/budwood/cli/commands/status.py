@@ -25,6 +25,7 @@ from budwood.project.place import run_dir_of
 from budwood.project.times import ago, span
 from budwood.project.words import money
 from budwood.stores import Store
+from budwood.strategies.progress import search_progress
 
 _SHOWN = 5
 _TASK = Column("TASK", flexible=True)
@@ -90,18 +91,20 @@ def _shape(scene: Scene, row: RunRow) -> Shape:
         "waiting": waiting(scene),
         "failed": failures(scene),
         "budget": budgets(state, scene.now_ms),
+        "search": search_progress(state),
         "next": next_command(scene, row),
     }
 
 
 def _write_head(scene: Scene, row: RunRow) -> None:
-    state, now = scene.state, scene.now_ms
+    state, now, search = scene.state, scene.now_ms, search_progress(scene.state)
     lines = {
         "goal": one_line(row.goal),
         "moved to": one_line(scene.moved_to or ""),
         "because": NOT_BEGUN if row.last_event == 0 and scene.driver is None else one_line(row.reason),
         "driver": "" if row.phase in ENDED_RUN or scene.moved_to else scene.driver or "none",
         "tasks": _counts(scene) if row.last_event else "",
+        "search": "" if search is None else one_line(search.words),
         "slots": ""
         if row.phase in ENDED_RUN or row.last_event == 0
         else f"{len(state.holdings.slots)} of {state.settings.slots} taken",

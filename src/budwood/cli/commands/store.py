@@ -125,7 +125,7 @@ def import_manifest(manifest: Path, plan: str, missing_ok: bool, as_json: bool, 
     \b
     Example: budwood store import-manifest night/manifest.json --plan beam.toml
     """
-    from budwood.formats.tree_manifest import read_manifest
+    from budwood.formats.tree_reading import read_manifest
     from budwood.project.planned import read_planned
     from budwood.project.tree_import import import_manifest as take_in
 
@@ -140,7 +140,9 @@ def import_manifest(manifest: Path, plan: str, missing_ok: bool, as_json: bool, 
     elif not arrived.created:
         note(f"run {arrived.name} was here already; nothing is changed")
     else:
-        told = f"{arrived.done} done, {arrived.failed} failed, {len(arrived.requeued)} to be done"
+        given_up = {"cancelled": arrived.cancelled, "skipped": arrived.skipped}
+        counts = {"done": arrived.done, "failed": arrived.failed, **{word: n for word, n in given_up.items() if n}}
+        told = ", ".join(f"{n} {word}" for word, n in {**counts, "to be done": len(arrived.requeued)}.items())
         note(f"run {arrived.name} imported: {told}")
         note(f"the tree runner knows nothing of this: drive it here only, budwood resume {arrived.name}")
 

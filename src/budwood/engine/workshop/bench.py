@@ -17,6 +17,7 @@ from budwood._core.commands import Chore
 from budwood._core.events import Event
 from budwood._core.model import Outcome, RunSettings
 from budwood.agents.base import Agent, Price
+from budwood.durable import write_whole
 from budwood.engine.workshop.branches import Branches, made_by_us
 from budwood.engine.workshop.conflicts import marked_files
 from budwood.engine.workshop.enclosing import faulty
@@ -127,9 +128,7 @@ class Bench:
         kept = self._pool.keep(self._holder(order.id), self.ref(order.id), message=_message(order))
         if order.score is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-            draft = file.with_suffix(".new")
-            draft.write_bytes(msgspec.json.encode(kept))
-            draft.rename(file)
+            write_whole(file, msgspec.json.encode(kept))
         return kept
 
     def _kept_before(self, order: Order, file: Path) -> Kept | None:

@@ -12,6 +12,7 @@ import msgspec
 
 from budwood._core.model import AttemptPhase, Outcome
 from budwood._core.scores import Score
+from budwood.durable import write_whole
 from budwood.engine.workshop.orders import Order
 from budwood.scoring.paper import Found
 
@@ -43,10 +44,7 @@ class Scores:
         """Keep a score for the same content."""
         if score.valid:
             self._folder.mkdir(parents=True, exist_ok=True)
-            file = self._file(order, tree)
-            draft = file.with_suffix(f".{order.id}")
-            draft.write_bytes(msgspec.json.encode(score))
-            draft.rename(file)
+            write_whole(self._file(order, tree), msgspec.json.encode(score), draft=order.id)
 
     def _file(self, order: Order, tree: str) -> Path:
         stages = b"" if order.score is None else msgspec.json.encode(order.score, order="sorted")

@@ -3,10 +3,10 @@
 Knows paths, pragmas and the schema's version; must not know tables.
 """
 
-import os
 import sqlite3
 from pathlib import Path
 
+from budwood.durable import names_to_disk
 from budwood.errors import StoreUnwritable, UsageError
 from budwood.stores.sqlite.faults import blocks_opening, damaged, explain, unwritable
 from budwood.stores.sqlite.migrate import migrate, migrations, version_of
@@ -93,17 +93,8 @@ def _open_writing(path: Path, *, missing: bool) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     migrate(connection, path)
-    for directory in (path.parent, path.parent.parent):
-        _sync(directory)
-
-
-def _sync(directory: Path) -> None:
-    """Make the names in a directory durable: a store that is lost with its directory's entry is lost too."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    for directory in (path.parent, path.parent.parent):  # a store that is lost with its directory's entry is lost too
+        names_to_disk(directory)
 
 
 def _open_reading(path: Path, why: sqlite3.Error) -> sqlite3.Connection:

@@ -50,6 +50,7 @@ def task_values(run: int, row: TaskRow) -> tuple[Value, ...]:
     return (
         run, row.number, row.id, row.key, row.phase.value, row.description, row.command, row.batch, row.lane,
         row.group, row.priority, row.attempts, row.tries, row.cost_usd, row.because, int(row.removed),
+        row.score, row.valid, row.gain,
     )
     # fmt: on
 
@@ -62,6 +63,7 @@ def attempt_values(run: int, row: AttemptRow) -> tuple[Value, ...]:
         run, row.task, row.number, row.phase.value, row.key, row.retry, row.slot, row.queued_at_ms,
         row.started_at_ms, row.finished_at_ms, row.pid, row.exit_code, row.signal, row.wall_s, row.cpu_s,
         row.peak_memory_bytes, row.output_bytes, row.dropped_bytes, row.cost_usd, row.tokens, error, row.end_event,
+        row.score, row.valid,
     )
     # fmt: on
 

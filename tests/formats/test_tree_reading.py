@@ -7,7 +7,7 @@ import pytest
 from tests.formats.tree_runner import TreeRun
 
 from budwood.errors import UsageError
-from budwood.formats.tree_manifest import read_manifest
+from budwood.formats.tree_reading import read_manifest
 
 
 def made(folder: Path) -> TreeRun:
