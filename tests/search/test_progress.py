@@ -7,7 +7,7 @@ from tests.search.conftest import SCORE, Halves
 from tests.search.grove import FOUR, Grove
 from tests.support.searched import attempt, search
 
-from budwood._core.events import AttemptQueued, CandidatesJudged, Event, RunCreated, TasksAdded, about
+from budwood._core.events import AttemptQueued, CandidatesJudged, Event, RunCreated, TasksAdded, TasksRetried, about
 from budwood._core.machine import handle
 from budwood._core.model import RunSettings, TaskSpec
 from budwood._core.scores import Judgement, Score, Scoring, Stage
@@ -98,6 +98,14 @@ def test_mcts_counts_of_its_budget() -> None:
     assert said_on_the_way(events)[-1] == "3 of 50 attempts ended; best score 6 (a, -25 % against the root)"
     events[0] = RunCreated(run="r", name="n", settings=RunSettings(), strategy="mcts", options={"attempts": 7})
     assert said_on_the_way(events)[-1].startswith("3 of 7 attempts ended")
+
+
+def test_what_is_wanted_again_is_not_the_best_any_more() -> None:
+    events = [*search("min"), TasksRetried(tasks=("b",)), *attempt("b", 3, None, fails=True)]
+    assert said_on_the_way(events)[-2:] == [
+        "3 of 4 ended; best score 4 (b, +50 % against the root)",
+        "2 of 4 ended; best score 6 (a, +25 % against the root)",
+    ]
 
 
 def test_a_plan_has_none() -> None:

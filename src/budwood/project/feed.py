@@ -12,7 +12,7 @@ from msgspec import Struct
 from budwood._core.events import Recorded, about
 from budwood._core.model import ENDED_TASK, TaskPhase
 from budwood._core.state import AttemptState, RunState
-from budwood.strategies.progress import Tally
+from budwood.strategies.progress import SearchProgress, Tally
 
 
 class Running(Struct, frozen=True):
@@ -39,8 +39,8 @@ class News(Struct, frozen=True, kw_only=True):
     """Whether some of its tasks may be calls of functions."""
     running: tuple[Running, ...] | None = None
     """Everything that is open; only in the first parcel, because a driver before this one may have started it."""
-    search: str = ""
-    """How far a search has come; empty in a plan."""
+    search: SearchProgress | None = None
+    """How far a search has come; None in a plan."""
 
     @property
     def planned(self) -> int:
@@ -82,7 +82,7 @@ class Feed:
                 slots=state.settings.slots,
                 calls=bool(state.settings.python),
                 running=running,
-                search="" if self._tally is None else self._tally.progress().words,
+                search=None if self._tally is None else self._tally.progress(),
             )
         )
         if not self._rung:

@@ -22,6 +22,7 @@ from budwood._core.events import (
 from budwood._core.model import TaskPhase
 from budwood._core.state import Progress
 from budwood.project.feed import News, Running
+from budwood.strategies.progress import SearchProgress
 
 _ENOUGH = 3
 """From fewer ended attempts no time left is guessed."""
@@ -39,7 +40,7 @@ class Summary:
         self.counts = dict.fromkeys(TaskPhase, 0)
         self.cost_usd = 0.0
         self.running: dict[str, Running] = {}
-        self.search = ""
+        self.search: SearchProgress | None = None
         """How far a search has come."""
         self.state = ""
         """Why nothing starts, while that is so."""

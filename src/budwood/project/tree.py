@@ -17,7 +17,8 @@ from budwood._core.state import RunState, TaskState
 from budwood.errors import UsageError
 from budwood.stores import Store
 from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256
-from budwood.strategies.mcts_report import MCTS, mcts_nodes
+from budwood.strategies.mcts_report import mcts_nodes
+from budwood.strategies.progress import MCTS
 
 
 class TreeNode(Struct, frozen=True, kw_only=True):

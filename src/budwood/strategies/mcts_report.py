@@ -14,9 +14,6 @@ from budwood._core.state import RunState, TaskState
 from budwood.strategies.base import Told
 from budwood.strategies.mcts import MctsStrategy
 
-MCTS = "mcts"
-"""The name that a run has the strategy under."""
-
 
 class Grown(Struct, frozen=True, kw_only=True):
     """What the search thinks of one candidate's branch."""

@@ -19,7 +19,7 @@ BEAM, MCTS = "beam", "mcts"
 """The names of searches that have a measure of their own."""
 
 
-class Progress(Struct, frozen=True, kw_only=True):
+class SearchProgress(Struct, frozen=True, kw_only=True):
     """Where a search stands."""
 
     strategy: str
@@ -83,21 +83,23 @@ class Tally:
 
     def take(self, state: RunState, tasks: Iterable[TaskState]) -> None:
         """Count tasks that have changed, or all; twice is once."""
-        if self._root_of(state) is not self._root:  # it is known now what all are compared with
-            self._root, self._best = self._root_of(state), None
+        root = self._root_of(state)
+        lost = self._best is not None and self._best[0].phase is not TaskPhase.DONE  # it is wanted again
+        if lost or root is not self._root:  # or it is known now what all are compared with
+            self._root, self._best = root, None
             tasks = state.tasks
         for task in tasks:
             if not task.removed and task.spec.errand is None:
                 self._count(task)
 
-    def progress(self) -> Progress:
+    def progress(self) -> SearchProgress:
         """Say where the search stands."""
         by_depth = self._strategy == BEAM
         depths = [self._deepest] if by_depth else [depth for depth in self._wanted if depth or len(self._wanted) == 1]
         tasks = sum(len(self._wanted.get(depth, ())) for depth in depths)
         best = None if self._best is None else self._best[1].value
         root = None if self._root is None else self._root.value
-        return Progress(
+        return SearchProgress(
             strategy=self._strategy,
             depth=self._deepest if by_depth else None,
             max_depth=_number(self._options.get("max_depth"), MAX_DEPTH) if by_depth else None,
@@ -151,7 +153,7 @@ class Tally:
         return score if score is not None and score.valid and score.value is not None else None
 
 
-def search_progress(state: RunState) -> Progress | None:
+def search_progress(state: RunState) -> SearchProgress | None:
     """Say how far a search has come; None of a plan, or of a run that has not begun."""
     tally = Tally.of(state)
     return None if tally is None else tally.progress()

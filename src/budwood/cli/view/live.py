@@ -102,8 +102,8 @@ def picture(summary: Summary, *, width: int, height: int, colour: bool = True) -
     from rich.text import Text
 
     lines: list[Text] = [_head(summary, width=width, rest="━" if colour else "╌"), _counts(summary)]
-    if summary.search:
-        lines.append(Text(f"  {one_line(summary.search)}", no_wrap=True, overflow="ellipsis"))
+    if summary.search is not None:
+        lines.append(Text(f"  {one_line(summary.search.words)}", no_wrap=True, overflow="ellipsis"))
     room = max(1, min(_MOST_ROWS, height - _KEPT_FREE))
     running = sorted(summary.running.values(), key=lambda each: each.slot)
     shown = running if len(running) <= room else running[: room - 1]
