@@ -334,6 +334,7 @@ class Reviewed(Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str | None = None
     usage: Usage = Usage()
     """Its own part of what the attempt used."""
+    wall_s: float = 0.0
     list_usd: float | None = None
     """What a subscription would have cost by the price list."""
 

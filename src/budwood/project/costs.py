@@ -131,12 +131,18 @@ def _split(one: AttemptCost, reviewed: Reviewed, settings: RunSettings, told: To
         unknown=0 if usage.cost_usd is not None else 1,
         list_usd=reviewed.list_usd,
         tokens=usage.tokens or 0,
+        wall_s=reviewed.wall_s,
     )
     if told is None:
         review = structs.replace(review, attempts=1, wall_s=one.cost.wall_s)
     else:
-        usd, tokens = one.cost.cost_usd - review.cost_usd, one.cost.tokens - review.tokens
-        yield structs.replace(one, cost=structs.replace(one.cost, cost_usd=usd, tokens=max(0, tokens)))
+        rest = structs.replace(
+            one.cost,
+            cost_usd=one.cost.cost_usd - review.cost_usd,
+            tokens=max(0, one.cost.tokens - review.tokens),
+            wall_s=max(0.0, one.cost.wall_s - review.wall_s),
+        )
+        yield structs.replace(one, cost=rest)
     model = (reviewed.model or "") if terms is None else model_of(terms, reviewed.model)
     yield structs.replace(one, agent=reviewed.agent, model=model, cost=review)
 

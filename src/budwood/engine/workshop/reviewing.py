@@ -35,7 +35,12 @@ def with_review(order: Order, made: Outcome, asked: Outcome, *, heard: Heard, ve
     """Say how an attempt ended that an agent was asked to review."""
     told = heard.told
     reviewed = Reviewed(
-        agent=told.agent, outcome=told.outcome, model=told.model, usage=heard.usage, list_usd=told.list_usd
+        agent=told.agent,
+        outcome=told.outcome,
+        model=told.model,
+        usage=heard.usage,
+        wall_s=asked.measure.wall_s,
+        list_usd=told.list_usd,
     )
     outcome = replace(added(made, asked), usage=_sum(_own_part(order, made), heard.usage), reviewed=reviewed)
     if asked.phase not in (AttemptPhase.SUCCEEDED, AttemptPhase.FAILED) or asked.error_type in (*SEEN, *SETUP):
