@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.cli.world import wait_for
-from tests.docs.trials import Trials
+from tests.docs.trials import Trials, named
 from tests.formats.tree_runner import TreeRun
 from tests.search.grove import Grove
 from tests.workshop.site import toml
@@ -375,10 +375,6 @@ def of_resuming(yard: Yard) -> None:
     assert grove.ledger.read_text() == f"{ran}d2-e0003 1\nd2-e0003 2\n", said
     grove.call("run", "plan.toml", "--again", code=4)
     assert grove.ledger.read_text().count("d1-e0001 1") == 2
-
-
-def named(trial: Callable[[Yard], None]) -> str:
-    return trial.__name__
 
 
 def test_every_row_has_a_trial_and_every_trial_a_row() -> None:
