@@ -247,6 +247,11 @@ def test_who_could_not_review_is_refused_before_anything_starts(
     assert not site.has_runs
 
 
+def test_a_command_has_no_reviewer(site: Site) -> None:
+    file = site.plan('[[task]]\nid = "a"\nrun = "true"\nreviewer = { agent = "script" }\n')
+    assert "task 'a' of plan.toml has both reviewer and run" in site.call("run", file, code=2).err
+
+
 # --- kills ---
 
 
@@ -279,6 +284,17 @@ def test_a_driver_that_is_killed_during_a_review_repeats_nothing(site: Site, beg
     assert (end.attempt, end.phase, began.read_text()) == (1, AttemptPhase.SUCCEEDED, "a\n")
     assert end.usage.cost_usd == 0.5
     assert len(Path(f"{gate}.pids").read_text().splitlines()) == 1
+
+
+def test_what_is_cancelled_while_it_is_reviewed_is_kept(site: Site, began: Path) -> None:
+    gate = site.root.parent / "gate"
+    driver = site.start("run", plan(site, task("a", WORK, reviewer=held(gate))))
+    wait_for(lambda: Path(f"{gate}.pids").exists(), what="the review")
+    site.call("cancel", "plan", "a")
+    site.finish(driver)
+    end = site.end_of("a")
+    assert (end.phase, site.state().task("a").phase.value) == (AttemptPhase.CANCELLED, "cancelled")
+    assert site.restored(end)["made.txt"] == b"more\n"
 
 
 @pytest.mark.crash

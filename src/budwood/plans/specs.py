@@ -112,6 +112,7 @@ def _score(entry: TaskEntry, *, path: str) -> Scoring:
 
 
 def _reviewer(entry: TaskEntry, *, path: str) -> str | Reviewer:
+    _refuse_no_agent(entry, "reviewer", path=path, hint="a reviewer reads what an agent made; check judges a command")
     try:
         return read_reviewer(entry.reviewer)
     except Unfit as why:
@@ -232,12 +233,15 @@ def _agents(entry: TaskEntry, *, path: str) -> tuple[str, ...]:
     names = (entry.agent,) if isinstance(entry.agent, str) else entry.agent or ()
     if not names or not all(name.strip() for name in names) or len(set(names)) < len(names):
         raise _unfit("agent", entry, path=path)
-    if entry.run is not None or entry.function is not None:
-        key = "run" if entry.run is not None else "function"
-        raise PlanError(
-            f"task {str(entry.id)!r} of {path} has both agent and {key}", hint="an agent does what prompt says"
-        )
+    _refuse_no_agent(entry, "agent", path=path, hint="an agent does what prompt says")
     return names
+
+
+def _refuse_no_agent(entry: TaskEntry, key: str, *, path: str, hint: str) -> None:
+    """Refuse what is about agents in a task that is none's."""
+    if entry.run is not None or entry.function is not None:
+        other = "run" if entry.run is not None else "function"
+        raise PlanError(f"task {str(entry.id)!r} of {path} has both {key} and {other}", hint=hint)
 
 
 def _some_text(entry: TaskEntry, key: str, *, path: str) -> str | None:
