@@ -204,7 +204,7 @@ def test_what_is_not_configured_is_not_asked_for(bench: Bench) -> None:
     plain = model("https://h/v1", api_key_env=None).launch(msgspec.structs.replace(bench.assignment(), model="other"))
     assert plain.argv == (
         *(sys.executable, "-P", "-m", "budwood.agents.model", f"--prompt-file={bench.prompt_file}"),
-        *(f"--answer-file={bench.state / 'answer.json'}", "--base-url=https://h/v1", "--model=other"),
+        *(f"--answer-file={bench.state / 'prompt.answer.json'}", "--base-url=https://h/v1", "--model=other"),
     )
     assert (plain.env_pass, plain.stdin) == ((), None)
 

@@ -18,9 +18,10 @@ from tests.support.told import ended
 
 from budwood import errors
 from budwood._core.events import KINDS, AttemptQueued, Event, Recorded, as_json
-from budwood._core.judge import LIMIT, OUTSIDE, SETUP
+from budwood._core.judge import LIMIT, OUTSIDE, REVIEW, REVIEWER, SETUP
 from budwood._core.replay import fold_rows
 from budwood.engine.workshop.reading import TYPES
+from budwood.engine.workshop.scoring import SCORE
 from budwood.errors import BudwoodError
 from budwood.stores import open_store
 from budwood.stores.parts import encoded, parts_of
@@ -94,10 +95,14 @@ def test_every_type_of_an_attempts_error_is_explained() -> None:
         "cancelled",
         "abandoned",
         "check",
+        "marks",
         "unchanged",
         "conflict",
         "gone",
         LIMIT,
+        REVIEW,
+        REVIEWER,
+        SCORE,
         *OUTSIDE,
         *SETUP,
         *TYPES.values(),

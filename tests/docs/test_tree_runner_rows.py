@@ -1,6 +1,7 @@
 """Coming from the tree runner: every row of that page has a trial of what it promises, and every trial a row."""
 
 import json
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,14 +9,18 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.cli.world import wait_for
-from tests.docs.trials import Trials
+from tests.docs.trials import Trials, named
 from tests.formats.tree_runner import TreeRun
 from tests.search.grove import Grove
-from tests.workshop.site import toml
+from tests.search.values import beam, ideas, play, tried
+from tests.workshop.site import do, steps, toml
 
 from budwood._core.model import TaskPhase
 from budwood._core.scores import Metric, Score, Scoring, Stage, gate, rank_of
 from budwood._core.state import RunState
+from budwood.agents.base import Assignment
+from budwood.agents.config import AgentConfig
+from budwood.agents.making import make_agent
 from budwood.errors import UsageError
 from budwood.formats.tree_reading import read_manifest
 from budwood.project.planned import Planned, read_planned
@@ -46,6 +51,24 @@ class Yard:
         lines += (f"{key} = {toml(value)}" for key, value in chosen.items())
         (self.grove.root / "try.toml").write_text("\n".join(lines) + "\n")
         return read_planned(str(self.grove.root / "try.toml"), {})
+
+    def search(
+        self,
+        name: str,
+        options: dict[str, object],
+        *,
+        code: int = 0,
+        env: dict[str, str] | None = None,
+        **given: object,
+    ) -> None:
+        """Run a search of one depth; ideas are the keys of one letter."""
+        folder = self.grove.root / f"ideas-{name}"
+        folder.mkdir()
+        for letter in [key for key in given if len(key) == 1]:
+            (folder / f"{letter}.md").write_text(f"{given.pop(letter)}\n")
+        chosen = {"ideas": folder.name, "max_depth": 1, **options}
+        file = self.grove.beam(options=chosen, file=f"{name}.toml", **given)
+        self.grove.call("run", file, code=code, env=env)
 
     def scoring(self, score: object) -> Scoring:
         """Read a score as a run would."""
@@ -183,8 +206,28 @@ def of_sizes(yard: Yard) -> None:
     given = {"ideas_per_node": 2, "max_depth": 5, "beam_width": 4, "max_evals": 40, "dedupe": "node", "one_depth": True}
     planned = yard.planned(options=given)
     assert {name: option_of(planned, name) for name in given} == given
-    for scope in ("global", "none"):
-        assert option_of(yard.planned(options={"dedupe": scope}), "dedupe") == scope
+    eight = ideas(**{name: f"+{worth}" for worth, name in enumerate("abcdefgh", start=1)})
+    assert [len(each) for each in play(beam(eight)).answers[1:4]] == [7, 7, 6]  # of eight, without what is in it
+    assert [len(each) for each in play(beam(eight, ideas_per_node=2, max_depth=1)).answers[1:]] == [2]
+    deep = play(beam(eight, max_depth=5, beam_width=1, dedupe="none"))
+    assert (len({str(task.after[0]) for each in deep.answers[1:] for task in each}), deep.reason) == (5, "max_depth")
+    assert {parent for _, parent, _ in tried(play(beam(eight, beam_width=2)), 2)} == {"d1-e0006", "d1-e0007"}
+    few = play(beam(eight, max_evals=9))
+    assert sum(map(len, few.answers[1:])) == 9
+    again = {scope: names_at_depth_2(scope) for scope in ("ancestors", "node", "global", "none")}
+    # Two nodes grew, from b and from c, and a was rejected.
+    assert again["ancestors"] == {"d1-e0002": ["a", "c"], "d1-e0003": ["a", "b"]}
+    assert again["global"] == {}
+    assert again["none"] == again["node"] == {"d1-e0002": ["a", "b", "c"], "d1-e0003": ["a", "b", "c"]}
+
+
+def names_at_depth_2(dedupe: str) -> dict[str, list[str]]:
+    """Say which ideas were tried again at which node."""
+    played = play(beam(ideas(a="-1", b="+1", c="+2"), beam_width=2, max_depth=2, dedupe=dedupe))
+    found: dict[str, list[str]] = {}
+    for _, parent, name in tried(played, 2) if len(played.answers) > 2 else ():
+        found.setdefault(parent, []).append(name.removesuffix(".md"))
+    return found
 
 
 @PAGE.tries(
@@ -193,6 +236,7 @@ def of_sizes(yard: Yard) -> None:
     "`--eval-retries 0`",
     "`--eval-timeout-seconds 600`",
     "`--strict-fail-depth`",
+    "`--keep-worktrees`",
 )
 def of_limits(yard: Yard) -> None:
     planned = yard.planned()
@@ -200,6 +244,14 @@ def of_limits(yard: Yard) -> None:
     planned = yard.planned({"slots": 4, "strict": True, "retries": 0, "timeout": "10m"}, {"per_node": 2})
     assert (planned.settings.slots, planned.settings.strict) == (4, True)
     assert planned.settings.groups == {"node-1": 2}
+    grove, alone = yard.grove, yard.grove.root.parent / "alone"
+    lone = f"mkdir '{alone}' && sleep 0.1 && rmdir '{alone}'"  # fails where two are at it
+    yard.search("lone", {"per_node": 1}, slots=3, check=lone, keep=True, x="worth 1", y="worth 2", z="worth 3")
+    assert [grove.state("lone").task(f"d1-e000{n}").phase.value for n in (1, 2, 3)] == ["done"] * 3
+    assert list(grove.pool.glob("*/tree/worth/z.md"))  # `keep`
+    yard.search("tight", {}, strict=True, timeout="1s", retries=0, code=1, x="hang at depth 1", y="worth 1")
+    assert [(str(end.task), end.phase.value) for end in grove.ends("tight")[1:]] == [("d1-e0001", "timed_out")]
+    assert grove.state("tight").task("d1-e0002").phase is TaskPhase.SKIPPED
     [created] = planned.opening(run="1", name="x")(RunState())
     assert created.task_defaults["timeout_s"] == 600  # type: ignore[union-attr]
     [created] = yard.planned().opening(run="1", name="x")(RunState())
@@ -255,7 +307,6 @@ def of_scores(yard: Yard) -> None:
 @PAGE.tries(
     "`--keep-rejected-worktrees`",
     "`--keep-failed-artifacts`",
-    "`--keep-worktrees`",
     "`logs/`, `eval/<id>/`",
     "`--experiments-root`, `--agentic-output-root`",
 )
@@ -270,9 +321,6 @@ def of_what_is_kept(yard: Yard) -> None:
     assert (opened / "worth" / "a.md").read_text() == "1\n"
     grove.call("logs", "plan", "--export", str(grove.root.parent / "logs"))
     assert any((grove.root.parent / "logs").iterdir())
-    workspace = yard.planned({"keep": True}).equipped().settings.workspace
-    assert workspace is not None
-    assert workspace.keep
 
 
 @PAGE.tries(
@@ -290,8 +338,11 @@ def of_ideas(yard: Yard) -> None:
     file.write_text(f'{text}\n[agents.muse]\nagent = "claude"\nmax_turns = 6\nargs = ["--allowedTools", "Read"]\n')
     planned = yard.planned(options={"idea_agent": "muse"})
     file.write_text(text)
-    config = planned.settings.agents["muse"].config
-    assert (config["max_turns"], config["args"]) == (6, ("--allowedTools", "Read"))
+    config = msgspec.convert(planned.settings.agents["muse"].config, AgentConfig)
+    asked = Assignment(prompt_file=Path("p"), state_dir=Path("s"), max_turns=config.max_turns)
+    words = " ".join(make_agent(config, python=sys.executable).launch(asked).argv)
+    assert "--max-turns 6" in words
+    assert words.endswith("--allowedTools Read")
 
 
 @PAGE.tries("`--dry-run`", "`--dry-run-llm`")
@@ -317,12 +368,12 @@ def of_reports(yard: Yard) -> None:
 def of_workspaces(yard: Yard) -> None:
     with pytest.raises(UsageError, match="workspace is none"):
         yard.planned({"workspace": "none"}).equipped()
-    workspace = yard.planned({"workspace": "worktree"}).equipped().settings
-    assert workspace.workspace is not None
-    assert workspace.workspace.kind == "worktree"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BUDWOOD_POOL", "/somewhere")
-        assert yard.planned().settings.pool == "/somewhere"
+    pool = yard.grove.root.parent / "trees"
+    seen = yard.grove.root.parent / "seen"
+    look = f"test -f .git && pwd >> '{seen}'"
+    env = {"BUDWOOD_POOL": str(pool)}
+    yard.search("linked", {}, workspace="worktree", check=look, env=env, x="worth 1")
+    assert all(Path(line).is_relative_to(pool) for line in seen.read_text().splitlines())
 
 
 @PAGE.tries("`--idea-path FILE`", "`--run-id`", "`--baseline-csv FILE`", "`--no-archive-ideas`")
@@ -343,8 +394,13 @@ def of_what_an_attempt_is_told(yard: Yard) -> None:
 
 @PAGE.tries("`--max-review-rounds 2`")
 def of_reviewing(yard: Yard) -> None:
-    [created] = yard.planned({"reviewer": "./r", "max_review_rounds": 2}).opening(run="1", name="x")(RunState())
-    assert created.task_defaults["max_review_rounds"] == 2  # type: ignore[union-attr]
+    yard.search("sent-back", {}, reviewer="echo no; exit 1", max_review_rounds=2, retries=0, code=1, x="worth 1")
+    ends = [end for end in yard.grove.ends("sent-back") if str(end.task) != "root"]
+    assert [end.error.type for end in ends if end.error is not None] == ["review"] * 3  # once, and twice more
+    says = steps(do("run", command='echo accept > "$BUDWOOD_VERDICT"'))
+    yard.search("accepted", {}, reviewer={"agent": "script", "prompt": says}, x="worth 1")
+    [end] = [end for end in yard.grove.ends("accepted") if end.reviewed is not None]
+    assert (end.reviewed and end.reviewed.verdict, end.score and end.score.value) == ("accept", 11)
 
 
 @PAGE.tries("refs `tree/<run>/n<node>`, `tree/<run>/e<eval>`")
@@ -378,12 +434,9 @@ def of_resuming(yard: Yard) -> None:
     assert grove.ledger.read_text() == f"{ran}d2-e0003 1\n"
     said = grove.call("retry", "plan", "d2-e0003", code=None).err
     assert grove.ledger.read_text() == f"{ran}d2-e0003 1\nd2-e0003 2\n", said
+    ran = grove.ledger.read_text()
     grove.call("run", "plan.toml", "--again", code=4)
-    assert grove.ledger.read_text().count("d1-e0001 1") == 2
-
-
-def named(trial: Callable[[Yard], None]) -> str:
-    return trial.__name__
+    assert grove.ledger.read_text() == f"{ran}d1-e0001 1\nd1-e0002 1\n"
 
 
 def test_every_row_has_a_trial_and_every_trial_a_row() -> None:

@@ -1,11 +1,12 @@
 """Coming from YokeFlow: every row of that page has a trial of what it promises, and every trial a row."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.docs.trials import named
 from tests.docs.yokeflow import flags, keys, python, worktrees
-from tests.docs.yokeflow.ground import TRIALS, Ground, Shared, Trial, make_night, rows
+from tests.docs.yokeflow.ground import TRIALS, Ground, Shared, make_night
 
 import budwood
 
@@ -53,18 +54,13 @@ def ground(tmp_path: Path, shared: Shared, monkeypatch: pytest.MonkeyPatch) -> I
         made.end()
 
 
-def named(trial: Trial) -> str:
-    chapter = trial.__module__.rpartition(".")[2]
-    return f"{chapter} {trial.__name__}"
-
-
 def test_every_row_has_a_trial_and_every_trial_a_row() -> None:
     assert CHAPTERS
-    assert set(rows()) == set(TRIALS)
+    TRIALS.check_whole()
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("trial", dict.fromkeys(TRIALS.values()), ids=named)
-def test_what_a_row_promises_is_so(trial: Trial, ground: Ground) -> None:
+@pytest.mark.parametrize("trial", TRIALS.all, ids=named)
+def test_what_a_row_promises_is_so(trial: Callable[[Ground], None], ground: Ground) -> None:
     trial(ground)

@@ -19,6 +19,11 @@ def rows_of(text: str) -> Iterator[tuple[str, str]]:
             yield match[1], match[2]
 
 
+def named(trial: Callable[[Ground], None]) -> str:
+    """Name a trial by the chapter that it is in, for a test's id."""
+    return f"{trial.__module__.rpartition('.')[2]} {trial.__name__}"
+
+
 class Trials(Generic[Ground]):
     """The trials of one page, by the left cells of its rows."""
 

@@ -102,6 +102,7 @@ BESIDE = {
     "args": 'function = "pack:work"',
     "kwargs": 'function = "pack:work"',
     "agent": 'prompt = "Do it."',
+    "reviewer": 'prompt = "Do it."',
     "prompt_file": "",
 }
 

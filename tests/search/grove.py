@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tests.workshop.site import Site
+from tests.workshop.site import Site, toml
 
 from budwood._core.events import CandidatesJudged
 from budwood._core.model import ENDED_TASK, TaskPhase
@@ -63,13 +63,13 @@ class Grove(Site):
         for name, text in texts.items():
             (folder / f"{name}.md").write_text(f"{text}\n")
 
-    def beam(self, *, options: dict[str, object] | None = None, **keys: object) -> str:
+    def beam(self, *, options: dict[str, object] | None = None, file: str = "plan.toml", **keys: object) -> str:
         """Write a plan that searches."""
         run = {"strategy": "beam", "agent": "worker", "score": SCORE, "retries": 0, "backoff": "10ms", **keys}
         chosen = {"ideas": "ideas", **(options or {})}
-        lines = [f"{key} = {json.dumps(value)}" for key, value in run.items()]
-        lines += ["[run.options]", *(f"{key} = {json.dumps(value)}" for key, value in chosen.items())]
-        return self.plan("\n".join(["[run]", *lines, ""]))
+        lines = [f"{key} = {toml(value)}" for key, value in run.items()]
+        lines += ["[run.options]", *(f"{key} = {toml(value)}" for key, value in chosen.items())]
+        return self.plan("\n".join(["[run]", *lines, ""]), file=file)
 
     def judged(self) -> list[Judgement]:
         """List what was judged, in order."""

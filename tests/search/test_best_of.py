@@ -181,6 +181,7 @@ def test_a_judge_who_makes_no_sense_leaves_it_to_the_score_or_to_nobody(note: st
     assert (by_score.task, by_score.why) == ("try-2", f"{why}; by score")
     nobody = judged(note)
     assert (chosen(nobody), nobody.reason) == (None, "undecided")
+    assert {each.why for each in nobody.judgements[-1]} == {why}
 
 
 def test_nobody_judges_a_single_candidate() -> None:

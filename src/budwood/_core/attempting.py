@@ -8,7 +8,7 @@ from budwood._core.candidates import remark, rest_account, take_in
 from budwood._core.commands import Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.model import AttemptPhase, RunPhase, TaskPhase
 from budwood._core.phases import move_attempt, move_run, move_task, want_again
-from budwood._core.reserve import reserve_of
+from budwood._core.reserve import booked_usd, reserve_of
 from budwood._core.schedule import released
 from budwood._core.speaking import asked, progressed, replied
 from budwood._core.state import AttemptState, Ended, RunState, TaskState
@@ -115,7 +115,7 @@ def attempt_ended(state: RunState, event: e.AttemptEnded, at_ms: int, commands: 
 
 def _settle(state: RunState, task: TaskState, event: e.AttemptEnded, *, reserved: AttemptState) -> None:
     """Book what the attempt says it cost, or its reservation where it does not say."""
-    cost = reserved.reserved_usd if event.usage.cost_usd is None else event.usage.cost_usd
+    cost = booked_usd(event.usage, event.reviewed, reserved=reserved.reserved_usd)
     tokens = reserved.spec.reserve_tokens if event.usage.tokens is None else event.usage.tokens
     state.spending.cost_usd += cost
     state.spending.tokens += tokens

@@ -5,7 +5,7 @@ Called by the machine only, so that replay gives the same. Knows the state; must
 
 from budwood._core.commands import AcceptCandidate, Command, WakeAccount
 from budwood._core.events import AttemptEnded, TaskReviewed
-from budwood._core.model import BEST_OF, PLAN, AttemptPhase, Review, TaskSpec
+from budwood._core.model import BEST_OF, PLAN, AttemptPhase, Review, TaskSpec, Told
 from budwood._core.state import GoOn, Made, Note, Remark, RunState, TaskState
 
 
@@ -27,7 +27,7 @@ def branched_heads(state: RunState) -> dict[str, str]:
 
 def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: list[Command]) -> None:
     """Take in what an attempt at a wanted task left and said."""
-    made = None if event.left is None else Made(event.attempt, event.left, event.told)
+    made = None if event.left is None else Made(event.attempt, event.left, event.told or _told_before(task))
     task.last = made or task.last
     if event.phase is not AttemptPhase.SUCCEEDED:
         if made is not None:
@@ -47,6 +47,12 @@ def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: lis
             stands_at(state, errand.line, made.left.candidate, commands)
 
 
+def _told_before(task: TaskState) -> Told | None:
+    """Return what the agent said that made what was only to be reviewed: its session is still the one to go on with."""
+    only_reviewed = task.go_on is not None and task.go_on.unreviewed is not None
+    return task.last.told if only_reviewed and task.last is not None else None
+
+
 def is_about(state: RunState, task: TaskState) -> bool:
     """Say whether a line still stands where its conflicts were to be solved; else what came after would be lost."""
     assert task.spec.errand is not None
@@ -64,10 +70,17 @@ def stands_at(state: RunState, line: str, commit: str, commands: list[Command]) 
 
 
 def _pass_on(task: TaskState, event: AttemptEnded, made: Made | None) -> None:
-    """Keep for the next attempt what this one has to say; one that a limit stopped is gone on with."""
+    """Keep for the next attempt what this one has to say; one that a limit stopped is gone on with.
+
+    Where it was the reviewer that failed, the work has not: the next attempt has it reviewed, and nothing else.
+    """
     if event.error is not None and event.error.type == "review" and made is not None:
         task.rounds += 1
         task.go_on = _going_on(made, event.check_said)
+        return
+    if event.reviewed is not None and made is not None:
+        before = task.go_on or _going_on(made, "")
+        task.go_on = _going_on(made, before.wish)._replace(unreviewed=before.unreviewed or made.left)
         return
     if event.counts and event.error is not None:
         task.notes = (*task.notes, Note(event.attempt, event.error.message, event.check_said))
@@ -79,8 +92,9 @@ def _pass_on(task: TaskState, event: AttemptEnded, made: Made | None) -> None:
 
 
 def rest_account(state: RunState, agent: str, event: AttemptEnded, commands: list[Command]) -> None:
-    """Let an account rest until the limit ends that stopped an attempt."""
-    terms = state.settings.agents.get(agent)
+    """Let an account rest until the limit ends that stopped an attempt: its agent's, or its reviewer's."""
+    # A reviewer is asked when the agent has ended well: a limit is that of the one who was asked last.
+    terms = state.settings.agents.get(agent if event.reviewed is None else event.reviewed.agent)
     if event.until_ms is not None and terms is not None:
         until = max(event.until_ms, state.limited.get(terms.account, 0))
         state.limited[terms.account] = until

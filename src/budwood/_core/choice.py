@@ -57,6 +57,14 @@ def choice(state: RunState) -> Choice | None:
     return None if best is None else Choice(best, "score", "it has the best score so far")
 
 
+def why_undecided(state: RunState) -> str:
+    """Say why the one who was to choose did not; empty where something is chosen, or a person is to choose."""
+    if state.end_reason != UNDECIDED or choice(state) is not None:
+        return ""
+    judged = (task.judgement for task in state.tasks if competes(state, task))
+    return next((each.why for each in judged if each is not None and each.decision == "kept" and each.why), "")
+
+
 def goal_is_met(state: RunState) -> bool:
     """Say whether every task that is wanted for itself is done, and a search has come to something.
 

@@ -3,8 +3,8 @@
 Pure: from the state and what the executor saw. Success is evidence (exit codes), never text.
 """
 
-import msgspec
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from budwood._core.events import AttemptEnded
 from budwood._core.model import REVIEW_ROUNDS, AttemptError, AttemptPhase, Outcome, Usage
@@ -29,6 +29,8 @@ LIMIT = "limit"
 """The account is at its limit; its attempts wait, and this one does not count."""
 REVIEW = "review"
 """Its reviewer sent it back: the next attempt goes on with it, so often at most, and no retry is used up."""
+REVIEWER = "reviewer"
+"""Its reviewer, an agent, gave no verdict; the work has not failed, and the next attempt has it reviewed again."""
 _FINAL = frozenset({"conflict"})
 """What another try would meet again."""
 SETUP = frozenset({"not_found", "denied", "no_directory", "spawn", "stdin", "import", "setup"})
@@ -63,6 +65,7 @@ def judge(state: RunState, task: TaskState, outcome: Outcome) -> AttemptEnded:
         until_ms=outcome.until_ms,
         check_said=outcome.check_said,
         score=outcome.score,
+        reviewed=outcome.reviewed and replace(outcome.reviewed, usage=_believable(outcome.reviewed.usage)),
     )
 
 
@@ -77,7 +80,7 @@ def _unasked(task: TaskState, outcome: Outcome) -> Outcome:
     if outcome.phase is not AttemptPhase.CANCELLED or not is_wanted(task):
         return outcome
     message = "it was ended from outside; nobody had cancelled the task"
-    return msgspec.structs.replace(outcome, phase=AttemptPhase.ABANDONED, error_type="abandoned", message=message)
+    return replace(outcome, phase=AttemptPhase.ABANDONED, error_type="abandoned", message=message)
 
 
 def _believable(usage: Usage) -> Usage:
@@ -85,7 +88,7 @@ def _believable(usage: Usage) -> Usage:
     cost, tokens = usage.cost_usd, usage.tokens
     if cost is None and tokens is None:
         return usage
-    return msgspec.structs.replace(
+    return replace(
         usage,
         cost_usd=cost if cost is not None and 0 <= cost <= _MOST_USD else None,
         tokens=tokens if tokens is not None and 0 <= tokens <= _MOST_TOKENS else None,

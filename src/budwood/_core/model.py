@@ -89,6 +89,15 @@ class Errand(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     """Those that conflict: no mark of that may be left in them."""
 
 
+class Reviewer(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """An agent that reads what another made, and accepts it or sends it back."""
+
+    agent: str
+    model: str | None = None
+    prompt: str = ""
+    """What it is to look at, beside the text of the task."""
+
+
 class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, gc=False):
     """A piece of wanted work, with every default filled in."""
 
@@ -119,8 +128,8 @@ class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     model: str | None = None
     check: str | None = None
     """A command that judges what an attempt made, in its workspace."""
-    reviewer: str | None = None
-    """A command that may send what an agent made back to it, with what it prints."""
+    reviewer: str | Reviewer | None = None
+    """Who may send what an agent made back to it: a command, with what it prints, or another agent."""
     max_review_rounds: int | None = None
     """How often; None is REVIEW_ROUNDS."""
     touches: tuple[str, ...] = ()
@@ -135,6 +144,11 @@ class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     """What happens where candidates that it starts with conflict: it fails, or the first in `after` has its way there.
     """
     errand: Errand | None = None
+
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """Name every agent that an attempt may ask: for the work, and for a review of it."""
+        return (*self.agent, *((self.reviewer.agent,) if isinstance(self.reviewer, Reviewer) else ()))
 
 
 class LaneSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -312,6 +326,21 @@ class Told(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a subscription would have cost by the price list."""
 
 
+class Reviewed(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of asking an agent for a review; without a verdict the work still waits for one."""
+
+    agent: str
+    outcome: str
+    """As the agent told it."""
+    verdict: Literal["", "accept", "send back"] = ""
+    model: str | None = None
+    usage: Usage = Usage()
+    """Its own part of what the attempt used."""
+    wall_s: float = 0.0
+    list_usd: float | None = None
+    """What a subscription would have cost by the price list."""
+
+
 class StepEnd(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How one step of an attempt ended; without exit code and signal it was not started, or nobody saw its end."""
 
@@ -345,5 +374,7 @@ class Outcome(Struct, frozen=True, kw_only=True, gc=False):
     """The end of what its check printed, where that refused it."""
     score: Score | None = None
     """Of what it made."""
+    reviewed: Reviewed | None = None
+    """What came of its review, where an agent was asked for one."""
     steps: tuple[StepEnd, ...] = ()
     """Those that were to be started, in order; a call has none."""

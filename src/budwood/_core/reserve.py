@@ -3,23 +3,33 @@
 Knows what tasks say, and what a run expects of its agents. Must not know what anything has cost: that is in the state.
 """
 
-from budwood._core.model import AgentTerms, RunSettings, TaskSpec
+from budwood._core.model import AgentTerms, Reviewed, Reviewer, RunSettings, TaskSpec, Usage
 
 
 def reserve_of(settings: RunSettings, spec: TaskSpec) -> float:
-    """Return the money that an attempt sets aside: what its task says, else the most that one of its agents may cost.
+    """Return the money that an attempt sets aside: what its task says, else the most that one of its agents may cost,
+    and its reviewer.
 
     Which of them is asked must not matter: it depends on the time.
     """
     if spec.reserve_usd or not spec.agent:
         return spec.reserve_usd
-    return max(expected_usd(settings, spec, agent) or 0.0 for agent in spec.agent)
+    reviewer = spec.reviewer
+    review = expected_usd(settings, reviewer.agent, reviewer.model) if isinstance(reviewer, Reviewer) else None
+    return max(expected_usd(settings, agent, spec.model) or 0.0 for agent in spec.agent) + (review or 0.0)
 
 
-def expected_usd(settings: RunSettings, spec: TaskSpec, agent: str) -> float | None:
-    """Return what an attempt of an agent will probably cost; None if nobody knows."""
+def expected_usd(settings: RunSettings, agent: str, model: str | None) -> float | None:
+    """Return what it will probably cost to ask an agent once; None if nobody knows."""
     terms = settings.agents.get(agent)
-    return None if terms is None else terms.expected_usd.get(model_of(terms, spec.model))
+    return None if terms is None else terms.expected_usd.get(model_of(terms, model))
+
+
+def booked_usd(usage: Usage, reviewed: Reviewed | None, *, reserved: float) -> float:
+    """Return what an attempt counts as: what it says, else what it set aside, and what is known of its review."""
+    if usage.cost_usd is not None:
+        return usage.cost_usd
+    return reserved + (0.0 if reviewed is None else reviewed.usage.cost_usd or 0.0)
 
 
 def model_of(terms: AgentTerms, asked: str | None) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from budwood._core.events import AttemptQueued
-from budwood._core.model import RunPhase, TaskPhase, TaskSpec
+from budwood._core.model import Reviewer, RunPhase, TaskPhase, TaskSpec
 from budwood._core.reserve import reserve_of
 from budwood._core.state import Rank, RunState, TaskState
 
@@ -50,9 +50,16 @@ def pick(state: RunState, now_ms: int, *, slots: Sequence[int]) -> AttemptQueued
 
 
 def agent_for(state: RunState, task: TaskState, now_ms: int) -> str | None:
-    """Choose who is asked: who has begun it, else the first whose account is not at its limit; None if all are."""
+    """Choose who is asked: who has begun it, else the first whose account is not at its limit; None if all are.
+
+    Nobody is asked while the account of the reviewer is at its limit; where only a review is missing, only that counts.
+    """
     asked = task.spec.agent
     begun = task.go_on.agent if task.go_on is not None and task.go_on.agent in asked else None
+    if _review_rests_until(state, task) > now_ms:
+        return None
+    if begun is not None and _is_made(task):
+        return begun
     wanted = asked if begun is None else (begun, *asked)
     return next((name for name in wanted if _limit_of(state, name) <= now_ms), None)
 
@@ -63,8 +70,19 @@ def _limit_of(state: RunState, agent: str) -> int:
 
 
 def rests_until(state: RunState, task: TaskState) -> int:
-    """Say when the first of a task's agents may be asked again."""
-    return min((_limit_of(state, name) for name in task.spec.agent), default=0)
+    """Say when the first of a task's agents may be asked again, and its reviewer."""
+    agents = 0 if _is_made(task) else min((_limit_of(state, name) for name in task.spec.agent), default=0)
+    return max(agents, _review_rests_until(state, task))
+
+
+def _is_made(task: TaskState) -> bool:
+    """Say whether only a review of what the agent made is missing."""
+    return task.go_on is not None and task.go_on.unreviewed is not None
+
+
+def _review_rests_until(state: RunState, task: TaskState) -> int:
+    reviewer = task.spec.reviewer
+    return _limit_of(state, reviewer.agent) if isinstance(reviewer, Reviewer) else 0
 
 
 def _rests(state: RunState, task: TaskState, now_ms: int) -> str | None:
@@ -72,6 +90,8 @@ def _rests(state: RunState, task: TaskState, now_ms: int) -> str | None:
     if not task.spec.agent or agent_for(state, task, now_ms) is not None:
         return None
     first = min(task.spec.agent, key=lambda name: _limit_of(state, name))
+    if isinstance(task.spec.reviewer, Reviewer) and _review_rests_until(state, task) > now_ms:
+        first = task.spec.reviewer.agent
     return f"account {state.settings.agents[first].account}"
 
 

@@ -94,6 +94,8 @@ class GoOn(NamedTuple):
     """What that session has used so far."""
     wish: str = ""
     """What somebody wants of it beside."""
+    unreviewed: Left | None = None
+    """What its agent has made already, where only a review of it is missing."""
 
 
 class Note(NamedTuple):

@@ -110,14 +110,15 @@ class Model(Own):
         super().__init__(overrides)
 
     def arrange(self, assignment: Assignment) -> Launch:
-        """Name the prompt, the endpoint, and where the answer is kept, so that it is paid for once."""
+        """Name the prompt, the endpoint, and where the answer to that prompt is kept, so that it is paid for once."""
         model, chat = assignment.model, self.chat
         if model is None:
             raise UsageError("agent model was not told which model", hint='add model = "NAME" to the task or the agent')
         price = chat.prices.get(model)
         options: dict[str, object] = {
             "--prompt-file": assignment.prompt_file,
-            "--answer-file": assignment.state_dir / "answer.json",
+            # By its prompt: the next attempt has another one, and wants another answer.
+            "--answer-file": assignment.state_dir / f"{assignment.prompt_file.stem}.answer.json",
             "--base-url": chat.base_url,
             "--model": model,
             "--api-key-env": chat.api_key_env,

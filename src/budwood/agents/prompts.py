@@ -131,7 +131,7 @@ def prompt_for(agent: Agent, briefing: Briefing, *, template: str | None = None)
         "others": _others(briefing.others),
         "notes": _notes(briefing.notes),
         "revision": cut(briefing.revision.strip(), TEXT_BYTES),
-        "check": _set_in(cut(briefing.check.strip(), TEXT_BYTES)),
+        "check": set_in(cut(briefing.check.strip(), TEXT_BYTES)),
         "tools": _TOOLS if agent.overrides.mcp and Ability.MCP in agent.abilities else "",
     }
     return fill(DEFAULT_TEMPLATE if template is None else template, values).strip("\n") + "\n"
@@ -167,7 +167,7 @@ def _results(results: tuple[Result, ...]) -> str:
 
 def _others(others: Mapping[str, str]) -> str:
     share = OTHERS_BYTES // max(1, len(others))
-    parts = (f"{task}:\n\n{_set_in(cut(patch.rstrip(), share)) or '    nothing'}" for task, patch in others.items())
+    parts = (f"{task}:\n\n{set_in(cut(patch.rstrip(), share)) or '    nothing'}" for task, patch in others.items())
     return "\n\n".join(parts)
 
 
@@ -177,7 +177,7 @@ def _notes(notes: tuple[Note, ...]) -> str:
         parts.append(f"Attempt {note.attempt}: {cut(' '.join(note.ended.split()), NOTE_BYTES)}")
         if note.output.strip():
             printed = "\n".join(plain_line.rstrip() for plain_line in map(_plain, note.output.strip("\n").split("\n")))
-            parts.append(_set_in(cut(printed, NOTE_BYTES)))
+            parts.append(set_in(cut(printed, NOTE_BYTES)))
     return "\n\n".join(parts)
 
 
@@ -188,7 +188,8 @@ def _plain(line: str) -> str:
     return indent + plain(line)
 
 
-def _set_in(text: str) -> str:
+def set_in(text: str) -> str:
+    """Set a text in, so that no line of it is taken for a heading or an instruction."""
     return "\n".join(f"    {line}".rstrip() for line in text.split("\n")) if text else ""
 
 

@@ -50,8 +50,9 @@ def flags_of(settings: RunKeys, *, of: str) -> dict[str, object]:
         try:
             if value is not None:
                 KEYS[name].kind.read(value)
-        except Unfit:
-            raise SettingsError(f"{name} is {given!r}; it takes {KEYS[name].kind.wants}") from None
+        except Unfit as why:
+            said = str(why) or f"{name} is {given!r}; it takes {KEYS[name].kind.wants}"
+            raise SettingsError(said) from None
         flags[name] = value
     return flags
 

@@ -14,7 +14,7 @@ class EachTaskKeys(TypedDict, total=False):
     agent: str | Sequence[str]
     model: str
     check: str
-    reviewer: str
+    reviewer: str | Mapping[str, str]
     max_review_rounds: int
     score: str | Mapping[str, object]
     allow_unchanged: bool

@@ -41,8 +41,9 @@ def cost_lines(attempts: Sequence[AttemptCost], *, room: int | None, most: int |
     yield ""
     yield f"all: {_told(total)}"
     if total.unknown:
-        number = counted(total.unknown, "attempt")
-        yield f"~ {number} did not say what {'it' if total.unknown == 1 else 'they'} cost: what was reserved is counted"
+        # One attempt may be two that were asked: who made it, and who reviewed it.
+        asked = counted(total.unknown, "attempt") + ("" if total.unknown <= total.attempts else " and reviews")
+        yield f"~ {asked} did not say what {'it' if total.unknown == 1 else 'they'} cost: what was reserved is counted"
 
 
 def _rows(sums: dict[tuple[TaskId, ...], Cost]) -> list[list[object]]:

@@ -6,7 +6,7 @@ Knows the verdict and the store's rows. Must not decide: the exit code is the en
 import shlex
 from collections.abc import Iterator
 
-from budwood._core.choice import choice, competes
+from budwood._core.choice import choice, competes, why_undecided
 from budwood._core.model import ENDED_RUN, Review, RunPhase, TaskId
 from budwood._core.state import RunState
 from budwood.cli.landing import landing_lines, merge_hint
@@ -77,9 +77,11 @@ def _is_lost_rival(state: RunState, task: TaskId) -> bool:
 
 def _chosen(state: RunState) -> Iterator[str]:
     """Say what a search has come to."""
-    found = choice(state)
+    found, nobody = choice(state), why_undecided(state)
     if found is not None:
         yield f"  best    {one_line(str(found.task.spec.id))}  {one_line(found.why)}"
+    elif nobody:
+        yield f"  best    none was chosen: {one_line(nobody)}"
 
 
 def headline(verdict: Verdict) -> str:

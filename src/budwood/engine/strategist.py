@@ -241,7 +241,7 @@ def _refuse_unmanned(state: RunState, tasks: Sequence[TaskSpec]) -> None:
     for task in tasks:
         if task.run is not None or task.function is not None:
             continue
-        unknown = [name for name in task.agent if name not in state.settings.agents]
+        unknown = [name for name in task.asks if name not in state.settings.agents]
         if unknown or not task.agent:
             wanted = f"its agent {unknown[0]} is none of the run's" if unknown else "it has a prompt and no agent"
             raise UsageError(f"task {task.id}: {wanted}", hint="agent in [run] names those that a strategy may ask")

@@ -47,7 +47,7 @@ class TaskEntry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, g
     check: str | None = None
     touches: tuple[str, ...] = ()
     allow_unchanged: bool | None = None
-    reviewer: str | None = None
+    reviewer: str | dict[str, object] | None = None
     max_review_rounds: Annotated[int, Meta(ge=0, le=100)] | None = None
     score: str | dict[str, object] | None = None
 

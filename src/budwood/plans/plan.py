@@ -12,6 +12,7 @@ from budwood._core.model import LaneSpec, RunSettings, TaskSpec
 from budwood._core.scores import Scoring
 from budwood.errors import PlanError
 from budwood.settings import KEYS, Layer, Resolved, Scope
+from budwood.settings.reviewing import read_reviewer
 
 AGENT_TIMEOUT_S = 3600.0
 AGENT_RETRIES = 1
@@ -79,6 +80,8 @@ def complete(task: TaskSpec, defaults: Mapping[str, object], *, explicit: tuple[
             changed[name] = tuple(dict.fromkeys((*msgspec.convert(value, tuple[str, ...]), *task.env_pass)))
         elif name == "score" and own is None:
             changed[name] = msgspec.convert(value, Scoring)
+        elif name == "reviewer" and own is None:
+            changed[name] = read_reviewer(value)
         elif name == "agent" and not own:
             changed[name] = msgspec.convert(value, tuple[str, ...])
         elif name == "max_review_rounds":

@@ -8,13 +8,14 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from budwood._core.model import LaneSpec, TaskId, TaskSpec
+from budwood._core.model import LaneSpec, Reviewer, TaskId, TaskSpec
 from budwood._core.plain import is_plain
 from budwood._core.scores import Scoring
 from budwood.errors import PlanError
 from budwood.plans.entries import LaneEntry, TaskEntry
 from budwood.plans.keys import LANE_KEYS, TASK_KEYS
 from budwood.settings.kinds import Unfit, bytes_of, seconds
+from budwood.settings.reviewing import read_reviewer
 from budwood.settings.scoring import read_scoring
 
 _ZEROES = ("retries", "reserve_usd", "reserve_tokens", "allow_unchanged")
@@ -95,7 +96,7 @@ def _rarer(entry: TaskEntry, *, path: str) -> dict[str, object]:
         "agent": () if entry.agent is None else _agents(entry, path=path),
         "model": _some_text(entry, "model", path=path),
         "check": _some_text(entry, "check", path=path),
-        "reviewer": _some_text(entry, "reviewer", path=path),
+        "reviewer": None if entry.reviewer is None else _reviewer(entry, path=path),
         "max_review_rounds": entry.max_review_rounds,
         "touches": _touches(entry, path=path),
         "allow_unchanged": entry.allow_unchanged or False,
@@ -106,6 +107,14 @@ def _rarer(entry: TaskEntry, *, path: str) -> dict[str, object]:
 def _score(entry: TaskEntry, *, path: str) -> Scoring:
     try:
         return read_scoring(entry.score)
+    except Unfit as why:
+        raise PlanError(f"task {entry.id!r} of {path}: {why}") from None
+
+
+def _reviewer(entry: TaskEntry, *, path: str) -> str | Reviewer:
+    _refuse_no_agent(entry, "reviewer", path=path, hint="a reviewer reads what an agent made; check judges a command")
+    try:
+        return read_reviewer(entry.reviewer)
     except Unfit as why:
         raise PlanError(f"task {entry.id!r} of {path}: {why}") from None
 
@@ -224,12 +233,15 @@ def _agents(entry: TaskEntry, *, path: str) -> tuple[str, ...]:
     names = (entry.agent,) if isinstance(entry.agent, str) else entry.agent or ()
     if not names or not all(name.strip() for name in names) or len(set(names)) < len(names):
         raise _unfit("agent", entry, path=path)
-    if entry.run is not None or entry.function is not None:
-        key = "run" if entry.run is not None else "function"
-        raise PlanError(
-            f"task {str(entry.id)!r} of {path} has both agent and {key}", hint="an agent does what prompt says"
-        )
+    _refuse_no_agent(entry, "agent", path=path, hint="an agent does what prompt says")
     return names
+
+
+def _refuse_no_agent(entry: TaskEntry, key: str, *, path: str, hint: str) -> None:
+    """Refuse what is about agents in a task that is none's."""
+    if entry.run is not None or entry.function is not None:
+        other = "run" if entry.run is not None else "function"
+        raise PlanError(f"task {str(entry.id)!r} of {path} has both {key} and {other}", hint=hint)
 
 
 def _some_text(entry: TaskEntry, key: str, *, path: str) -> str | None:

@@ -10,11 +10,12 @@ from functools import cache, partial
 
 import msgspec
 
-from budwood._core.model import RunSettings
+from budwood._core.model import Left, Reviewer, RunSettings
 from budwood.agents.base import Agent, Price
 from budwood.agents.config import AgentConfig
 from budwood.agents.making import make_agent
 from budwood.agents.prompts import Briefing, Note, Result, prompt_for
+from budwood.agents.review_prompts import ReviewBriefing, review_prompt_for
 from budwood.agents.serving import WAIT
 from budwood.engine.workshop.bench import Bench, Means
 from budwood.engine.workshop.orders import Dependency, Order
@@ -65,6 +66,7 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
             configs=configs,
             agent_of=agent_of,
             write_prompt=_prompts(ground, agent_of, configs),
+            write_review=_reviews(ground, agent_of),
             others_of=partial(_others, ground),
             sandbox=make_sandbox(project, paths, ground, settings),
         ),
@@ -80,6 +82,23 @@ def _others(ground: Ground, order: Order) -> dict[str, str]:
     """Write what each of those changed that an agent may read."""
     git = ground.repository.git
     return {str(each.task): write_out(git, each.base, each.candidate).decode(errors="replace") for each in order.reads}
+
+
+def _reviews(ground: Ground, agent_of: Callable[[str], Agent]) -> Callable[[Order, Left, str], str]:
+    def write(order: Order, left: Left, verdict: str) -> str:
+        assert isinstance(order.reviewer, Reviewer)
+        briefing = ReviewBriefing(
+            task=order.text,
+            verdict=verdict,
+            focus=order.reviewer.prompt,
+            goal=order.goal,
+            check=order.check or "",
+            revision=order.wish,
+            changes=write_out(ground.repository.git, left.base, left.candidate).decode(errors="replace"),
+        )
+        return review_prompt_for(agent_of(order.reviewer.agent), briefing)
+
+    return write
 
 
 def _prompts(

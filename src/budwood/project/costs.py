@@ -6,7 +6,7 @@ Knows events and how reservations are made, so that its sums are those that the 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from budwood._core.events import (
     AttemptEnded,
@@ -20,8 +20,8 @@ from budwood._core.events import (
     TasksAdded,
     TaskUpdated,
 )
-from budwood._core.model import RunSettings, TaskId, TaskSpec
-from budwood._core.reserve import model_of, reserve_of
+from budwood._core.model import Reviewed, RunSettings, TaskId, TaskSpec, Told
+from budwood._core.reserve import booked_usd, model_of, reserve_of
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -93,7 +93,8 @@ def _as_they_ended(events: Iterable[Recorded], specs: dict[str, TaskSpec]) -> It
                 spec = specs[str(task)]
                 queued[str(task)] = agent, spec, reserve_of(settings, spec)
             case AttemptEnded(task=task) as ended:
-                yield _attempt_cost(ended, settings, *queued.pop(str(task)))
+                one = _attempt_cost(ended, settings, *queued.pop(str(task)))
+                yield from (one,) if ended.reviewed is None else _split(one, ended.reviewed, settings, ended.told)
 
 
 def _attempt_cost(
@@ -110,13 +111,40 @@ def _attempt_cost(
         model=(asked or "") if terms is None else model_of(terms, asked),
         cost=Cost(
             attempts=1,
-            cost_usd=reserved if usage.cost_usd is None else usage.cost_usd,
+            cost_usd=booked_usd(usage, ended.reviewed, reserved=reserved),
             unknown=0 if known else 1,
             list_usd=None if told is None else told.list_usd,
             tokens=spec.reserve_tokens if usage.tokens is None else usage.tokens,
             wall_s=ended.measure.wall_s,
         ),
     )
+
+
+def _split(one: AttemptCost, reviewed: Reviewed, settings: RunSettings, told: Told | None) -> Iterator[AttemptCost]:
+    """Tell what an attempt's review took from the rest of it: another agent made it, maybe at another price.
+
+    Where no agent worked, there was nothing but a review.
+    """
+    usage, terms = reviewed.usage, settings.agents.get(reviewed.agent)
+    review = Cost(
+        cost_usd=usage.cost_usd or 0.0,
+        unknown=0 if usage.cost_usd is not None else 1,
+        list_usd=reviewed.list_usd,
+        tokens=usage.tokens or 0,
+        wall_s=reviewed.wall_s,
+    )
+    if told is None:
+        review = structs.replace(review, attempts=1, wall_s=one.cost.wall_s)
+    else:
+        rest = structs.replace(
+            one.cost,
+            cost_usd=one.cost.cost_usd - review.cost_usd,
+            tokens=max(0, one.cost.tokens - review.tokens),
+            wall_s=max(0.0, one.cost.wall_s - review.wall_s),
+        )
+        yield structs.replace(one, cost=rest)
+    model = (reviewed.model or "") if terms is None else model_of(terms, reviewed.model)
+    yield structs.replace(one, agent=reviewed.agent, model=model, cost=review)
 
 
 def add_up(costs: Iterable[Cost]) -> Cost:

@@ -4,12 +4,12 @@ Knows stores and events. Must not decide whether that is too much.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec import Struct
 
-from budwood._core.model import AgentTerms, RunSettings, TaskSpec
+from budwood._core.model import AgentTerms, Reviewer, RunSettings, TaskSpec
 from budwood._core.reserve import model_of
 from budwood.project.costs import attempt_costs
 from budwood.stores import Store
@@ -78,13 +78,14 @@ def estimate(settings: RunSettings, tasks: Iterable[TaskSpec], found: Expectatio
         if not costs_money(settings, task):
             continue
         number += 1
-        name = task.agent[0]
-        model = model_of(settings.agents[name], task.model)
-        known = found.get((name, model))
-        if known is not None:
-            rests_on[f"{name} {model}".rstrip()] = known.attempts
-        unknown += known is None and not task.reserve_usd
-        usd += task.reserve_usd if known is None else known.usd
+        asked = list(_asked(settings, task))
+        rests_on |= {
+            f"{name} {model}".rstrip(): found[name, model].attempts for name, model in asked if (name, model) in found
+        }
+        known = sum(found[each].usd for each in asked if each in found)
+        is_known = all(each in found for each in asked)
+        unknown += not is_known and not task.reserve_usd
+        usd += known if is_known else max(known, task.reserve_usd)
     return Estimate(is_paid=number > 0, usd=usd, tasks=number, unknown=unknown, rests_on=rests_on)
 
 
@@ -95,7 +96,16 @@ def estimate_unknown(settings: RunSettings) -> Estimate:
 
 def costs_money(settings: RunSettings, task: TaskSpec) -> bool:
     """Say whether an attempt at a task may have to be paid for: one agent that is no subscription is enough."""
-    return any(_is_paid(settings.agents[name], reserves=task.reserve_usd > 0) for name in task.agent)
+    is_asked = bool(task.agent)
+    return is_asked and any(_is_paid(settings.agents[name], reserves=task.reserve_usd > 0) for name in task.asks)
+
+
+def _asked(settings: RunSettings, task: TaskSpec) -> Iterator[tuple[str, str]]:
+    """Name whom an attempt asks, and with which models: the first of its agents, and a reviewer that is paid."""
+    yield task.agent[0], model_of(settings.agents[task.agent[0]], task.model)
+    review = task.reviewer
+    if isinstance(review, Reviewer) and _is_paid(settings.agents[review.agent], reserves=False):
+        yield review.agent, model_of(settings.agents[review.agent], review.model)
 
 
 def _is_paid(terms: AgentTerms, *, reserves: bool) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from budwood._core.model import AgentTerms, RunSettings, TaskSpec
+from budwood._core.model import AgentTerms, Reviewer, RunSettings, TaskSpec
 from budwood.agents.base import Ability
 from budwood.agents.config import AgentConfig, AgentSettings
 from budwood.agents.finding import billing_of, find_login, find_program
@@ -44,7 +44,7 @@ def man(
         _manned(task, number, plan, agents=agents, resolved=resolved, refuse=refuse)
         for number, task in enumerate(plan.tasks)
     )
-    names = dict.fromkeys(name for task in tasks for name in task.agent)
+    names = dict.fromkeys(name for task in tasks for name in task.asks)
     names.update(dict.fromkeys((*_default(resolved), *others, *settings.resolve)))
     slots = AGENT_SLOTS if resolved.origin("slots") == DEFAULT else settings.slots
     manned = msgspec.structs.replace(
@@ -60,7 +60,7 @@ def refuse_missing(
     settings: RunSettings, tasks: Sequence[TaskSpec], project: Project, *, others: Sequence[str] = ()
 ) -> None:
     """Refuse agents whose programs are not on this machine, before anything starts."""
-    named = (*(name for task in tasks for name in task.agent), *others, *settings.resolve)
+    named = (*(name for task in tasks for name in task.asks), *others, *settings.resolve)
     for name in dict.fromkeys(named):
         agent = make_agent(msgspec.convert(settings.agents[name].config, AgentConfig), python=sys.executable)
         program = agent.version_argv[0]
@@ -113,7 +113,7 @@ def _manned(
             f"task {str(task.id)!r} of {plan.path} has a prompt and no agent",
             hint='agent = "claude" in [run], or --agent claude, names one for all; budwood doctor shows which are here',
         )
-    for name in names:
+    for name in (*names, *task.asks):
         agents.config(name)
     explicit = plan.explicit.get(number, ())
     unset = resolved.origin("retries") == DEFAULT and "retries" not in explicit and not task.retries
@@ -127,7 +127,10 @@ def _manned(
 
 
 def _default(resolved: Resolved) -> tuple[str, ...]:
-    return msgspec.convert(resolved.value("agent") or (), tuple[str, ...])
+    """Name the agents that tasks may have which are not known yet."""
+    agents = msgspec.convert(resolved.value("agent") or (), tuple[str, ...])
+    reviewer = resolved.value("reviewer")
+    return (*agents, *((reviewer.agent,) if isinstance(reviewer, Reviewer) else ()))
 
 
 def _terms(name: str, agents: AgentSettings, project: Project) -> AgentTerms:

@@ -263,6 +263,11 @@ def _table_from_text(text: str) -> object:
     return found
 
 
+def command_or_table(text: str) -> object:
+    """Take text for a command, unless it is a table, as JSON."""
+    return _table_from_text(text) if text.lstrip().startswith("{") else text
+
+
 def _read_paths(given: object) -> object:
     if not isinstance(given, list | tuple):
         raise Unfit

@@ -11,7 +11,7 @@ import msgspec
 
 from budwood._core.scores import Metric, Scoring, Stage
 from budwood._core.suggest import did_you_mean
-from budwood.settings.kinds import Kind, Unfit, seconds
+from budwood.settings.kinds import Kind, Unfit, command_or_table, seconds
 
 Made = TypeVar("Made", Scoring, Stage, Metric)
 _STAGE = ("run", "name", "timeout", "at_least", "at_most", "repeats", "sweep", "results", "rows")
@@ -100,14 +100,4 @@ def _convert(fields: Mapping[str, object], kind: type[Made], *, where: str) -> M
     return made
 
 
-def _from_text(text: str) -> object:
-    if not text.lstrip().startswith("{"):
-        return text
-    try:
-        found: object = msgspec.json.decode(text)
-    except msgspec.MsgspecError:
-        raise Unfit from None
-    return found
-
-
-SCORING = Kind('a shell command, or a table: { run = "…", direction = "min" }', read_scoring, _from_text)
+SCORING = Kind('a shell command, or a table: { run = "…", direction = "min" }', read_scoring, command_or_table)

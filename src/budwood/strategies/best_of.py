@@ -131,6 +131,7 @@ class BestOfStrategy(Strategy):
             agent=self._asks(self._judge),
             reads=tuple(candidates),
             check="true",  # the project's own check is about what was made, and nothing is
+            reviewer="true",
             allow_unchanged=True,
         )
 

@@ -94,19 +94,22 @@ class Field:
     def judgements(
         self, chosen: str | None, why: str, *, first: Sequence[str], later: Sequence[str]
     ) -> tuple[Judgement, ...]:
-        """Say what becomes of every candidate; of `later` ones those are rejected that are not better than the rest."""
+        """Say what becomes of every candidate; of `later` ones those are rejected that are not better than the rest.
+
+        Where nothing is chosen, `why` says why that is, of each that might have been.
+        """
         return tuple(
             Judgement(task=self.told[name].task.id, decision="chosen", rank=self.rank(name), why=why)
             if name == chosen
-            else self._other(name, chosen, is_later=name in later)
+            else self._other(name, chosen, is_later=name in later, why="" if chosen is not None else why)
             for name in (*first, *later)
             if name in self.told
         )
 
-    def _other(self, name: str, chosen: str | None, *, is_later: bool) -> Judgement:
+    def _other(self, name: str, chosen: str | None, *, is_later: bool, why: str) -> Judgement:
         task, refused = self.told[name].task.id, self.why_not(name)
         if refused:
             return Judgement(task=task, decision="rejected", rank=self.rank(name), why=refused)
         if is_later and chosen is not None:
             return Judgement(task=task, decision="rejected", rank=self.rank(name), why=f"not better than {chosen}")
-        return Judgement(task=task, decision="kept", rank=self.rank(name))
+        return Judgement(task=task, decision="kept", rank=self.rank(name), why=why)

@@ -47,7 +47,8 @@ def synthesis(prompt: str, made: Sequence[Told], *, scoring: Scoring | None, cho
 def choice_in(told: Told, note: str, names: Sequence[str]) -> tuple[str | None, str]:
     """Read what a judge chose and why; nobody, and what was wrong with the answer, if it makes no sense."""
     if not told.done:
-        return None, f"{told.task.id} did not answer: {told.error or told.state.value}"
+        how = f"it failed ({told.error})" if told.error else f"it was {told.state.value}"
+        return None, f"{told.task.id} did not answer: {how}"
     text = told.result.get(note) if isinstance(told.result, dict) else None
     if not isinstance(text, str):
         return None, f"{told.task.id} left no {note}"

@@ -2,7 +2,8 @@
 
 They print what the real ones print, on the same stream, with the same exit code. Which behaviour is wanted is told by
 words in the prompt: `behave: NAME`; `first: NAME` for the first attempt at a task; `makes: FILE` has it write a file,
-which tells how the program was called.
+which tells how the program was called. Asked for a review, `verdict: TEXT` in what it is to look at is what it answers;
+asked to judge, `chooses: TASK` in the task says which it takes.
 """
 
 import json
@@ -120,6 +121,18 @@ def crash(number: int = signal.SIGSEGV) -> None:
 
 def behave(prompt: str, behaviours: Mapping[str, Callable[[], int]]) -> NoReturn:
     """Do what the prompt asks for."""
+    review = re.search(r"Write it to the file (\S+),", prompt)
+    if review:
+        prompt = prompt[: review.start()]  # what follows was for somebody else
+        verdict = re.search(r"verdict: (.*)", prompt)
+        if verdict:
+            write_file(review[1], verdict[1].replace("; ", "\n"))
+    judges, choice = (
+        re.search(r"Write your choice to the file (\S+), as JSON", prompt),
+        re.search(r"chooses: (\S+)", prompt),
+    )
+    if judges and choice:
+        write_file(judges[1], json.dumps({"choice": choice[1], "why": "fake"}))
     made = re.search(r"makes: (\S+)", prompt)
     if made:
         write_file(made[1], " ".join(sys.argv[1:]) + "\n")

@@ -1,40 +1,24 @@
 """What the rows of "Coming from YokeFlow" are tried on, and the list of what tries each.
 
-A trial is registered under the left cell of its row. Knows the page, the program and the Python API.
+Knows the program and the Python API.
 """
 
 import json
-import re
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from tests.docs.pages import ROOT
+from tests.docs.trials import Trials
 from tests.support.program import Ran, call
 from tests.workshop.seven import FILE, RUN, make_site
 from tests.workshop.site import Site, do, steps
 
 import budwood
 
-PAGE = (ROOT / "docs/how-to/coming-from-yokeflow.md").read_text(encoding="utf-8")
 EXAMPLE = str(ROOT / "examples/yokeflow.json")
-_ROW = re.compile(r"^\| (.+?) \| (.+) \|$")
-
-
-def rows() -> dict[str, str]:
-    """Give every row of the page's tables, the head of each left out: left cell and right cell."""
-    found: dict[str, str] = {}
-    for line, below in pairwise([*PAGE.splitlines(), ""]):
-        match = _ROW.match(line)
-        if match is None or below.startswith("|---"):
-            continue
-        assert match[1] not in found, f"two rows begin with {match[1]}"
-        found[match[1]] = match[2]
-    return found
 
 
 @dataclass(frozen=True)
@@ -103,20 +87,8 @@ def asked(root: Path, question: str) -> list[tuple[object, ...]]:
         return connection.execute(question).fetchall()
 
 
-Trial = Callable[[Ground], None]
-TRIALS: dict[str, Trial] = {}
-
-
-def tries(*cells: str) -> Callable[[Trial], Trial]:
-    """Register what tries the rows that begin with these cells."""
-
-    def register(trial: Trial) -> Trial:
-        for cell in cells:
-            assert cell not in TRIALS, f"two trials of {cell}"
-            TRIALS[cell] = trial
-        return trial
-
-    return register
+TRIALS: Trials[Ground] = Trials("docs/how-to/coming-from-yokeflow.md")
+tries = TRIALS.tries
 
 
 __all__ = [
@@ -126,10 +98,8 @@ __all__ = [
     "TRIALS",
     "Ground",
     "Shared",
-    "Trial",
     "asked",
     "make_night",
-    "rows",
     "tries",
     "writing",
 ]

@@ -4,7 +4,7 @@ from msgspec import UNSET, UnsetType, field
 from msgspec import Raw as RawJson
 
 from budwood._core.events.fact import Fact
-from budwood._core.model import AttemptError, AttemptPhase, Left, Measure, TaskId, Told, Usage
+from budwood._core.model import AttemptError, AttemptPhase, Left, Measure, Reviewed, TaskId, Told, Usage
 from budwood._core.scores import Score
 
 
@@ -73,6 +73,8 @@ class AttemptEnded(Fact, frozen=True, tag="attempt_ended"):
     """The end of what its check printed, where that refused it; the next attempt is told."""
     score: Score | None = None
     """Of what it made."""
+    reviewed: Reviewed | None = None
+    """What came of its review, where an agent was asked for one."""
 
 
 class QuestionAsked(Fact, frozen=True, tag="question_asked"):

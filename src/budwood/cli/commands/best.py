@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from budwood._core.choice import choice
+from budwood._core.choice import choice, why_undecided
 from budwood.cli.arguments import run_argument
 from budwood.cli.comparison import score_text
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
@@ -37,13 +37,12 @@ def command(run: str, output: str | None, as_json: bool, where: str | None) -> i
         desk = sit_down(store, find_run(store, run))
         found = choice(desk.state)
         if found is None:
+            why = ": ".join(filter(None, ("nothing is chosen", why_undecided(desk.state))))
             if as_json:
-                write_json(
-                    {"run": desk.row.name, "by": None, "why": "nothing is chosen", "best": None, "written": None}
-                )
+                write_json({"run": desk.row.name, "by": None, "why": why, "best": None, "written": None})
             else:
                 name = shlex.quote(desk.row.name)
-                note(f"{name}: nothing is chosen\n\nhint: budwood compare {name}; budwood approve {name} TASK chooses")
+                note(f"{name}: {one_line(why)}\n\nhint: budwood compare {name}; budwood approve {name} TASK chooses")
             return Exit.NOT_MET
         (compared,) = compare_run(desk, [str(found.task.spec.id)])
         if output is not None:

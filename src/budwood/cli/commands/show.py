@@ -194,6 +194,7 @@ def _attempt_shape(task: TaskRow, attempt: AttemptRow, end: AttemptEnded | None)
         "score": None if end is None or end.score is None else msgspec.to_builtins(end.score),
         "left": None if end is None or end.left is None else asdict(end.left),
         "told": None if end is None or end.told is None else asdict(end.told),
+        "reviewed": None if end is None or end.reviewed is None else msgspec.to_builtins(end.reviewed),
     }
 
 
@@ -216,6 +217,13 @@ def _work_lines(end: AttemptEnded) -> Iterator[str]:
         parts = [f"agent {told.agent}", told.outcome, told.model, told.session and f"session {told.session}"]
         parts += [None if told.turns is None else counted(told.turns, "turn")]
         parts += [None if told.list_usd is None else f"list price {money(told.list_usd)}"]
+        yield f"    {one_line(', '.join(part for part in parts if part))}"
+    if end.reviewed is not None:
+        review = end.reviewed
+        verdict = review.verdict or f"no verdict ({review.outcome})"
+        parts = [f"reviewer {review.agent}", verdict, review.model]
+        parts += [None if review.usage.cost_usd is None else money(review.usage.cost_usd)]
+        parts += [None if review.list_usd is None else f"list price {money(review.list_usd)}"]
         yield f"    {one_line(', '.join(part for part in parts if part))}"
 
 

@@ -15,7 +15,7 @@ import msgspec
 
 from budwood._core.commands import Chore
 from budwood._core.events import Event
-from budwood._core.model import Outcome, RunSettings
+from budwood._core.model import Outcome, Reviewer, RunSettings, StepEnd
 from budwood.agents.base import Agent, Price
 from budwood.durable import write_whole
 from budwood.engine.workshop.branches import Branches, made_by_us
@@ -23,13 +23,15 @@ from budwood.engine.workshop.conflicts import marked_files
 from budwood.engine.workshop.enclosing import faulty
 from budwood.engine.workshop.faults import fault
 from budwood.engine.workshop.judging import weigh
+from budwood.engine.workshop.later import Kind, Later, kinds_of
 from budwood.engine.workshop.leaving import describe
-from budwood.engine.workshop.noting import read_notes
+from budwood.engine.workshop.noting import read_note, read_notes
 from budwood.engine.workshop.orders import Order
 from budwood.engine.workshop.outfit import REVIEW, TRANSCRIPT, Outfitter
 from budwood.engine.workshop.queue import Queue, explain
-from budwood.engine.workshop.reading import read_agent
-from budwood.engine.workshop.scoring import SCORE, Scores, score_id, scored, with_score
+from budwood.engine.workshop.reading import Ear, read_agent
+from budwood.engine.workshop.reviewing import verdict_name, with_review
+from budwood.engine.workshop.scoring import Scores, scored, with_score
 from budwood.errors import BudwoodError, WorkspaceError
 from budwood.executors.base import Work
 from budwood.workspaces import Kept, Pool, Repository
@@ -39,7 +41,10 @@ from budwood.workspaces.merging import merge_all
 from budwood.workspaces.ports import Ports
 
 _KEPT = "kept.json"
-"""The file in an attempt's directory that says what was kept before it was scored."""
+"""The file in an attempt's directory that says what was kept before it was scored or reviewed."""
+
+
+_DOING: dict[Kind, str] = {"score": "scoring", "review": "reviewing"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,45 +99,40 @@ class Bench:
         """Keep what an attempt left, hear its agent, and say how it ended, but for its score."""
         try:
             kept = self._kept(order)
-            left = describe(self._repository, kept, ref=self.ref(order.id), outside=self._outside(order.id))
+            outside = self._outside(order.id)
+            left = describe(self._repository, kept, ref=self.ref(order.id), outside=outside, since=_since(order))
             outcome = msgspec.structs.replace(faulty(outcome, self._means.attempts / order.id), left=left)
             if any(step.name == "setup" and step.exit_code == 0 for step in outcome.steps):
                 self._pool.note_setup(self._holder(order.id))
             if order.agent:
-                outcome = read_agent(
-                    outcome,
-                    order,
-                    agent=self._means.agent_of(order.agent),
-                    terms=self._agents[order.agent],
-                    prices=self._prices,
-                    transcript=self._means.attempts / order.id / TRANSCRIPT,
-                    now_ms=time.time_ns() // 1_000_000,
-                    zone=self._means.zone,
-                )
+                transcript = self._means.attempts / order.id / TRANSCRIPT
+                outcome = read_agent(outcome, order, self._ear(order.agent, order.model), transcript=transcript)
             if order.takes_notes:
-                notes = read_notes(self._repository.git, kept.commit, self._means.outfitter.notes)
+                commit = kept.commit if order.unreviewed is None else order.unreviewed.commit
+                notes = read_notes(self._repository.git, commit, self._means.outfitter.notes)
                 outcome = msgspec.structs.replace(outcome, result=notes)
             marked = marked_files(self._repository.git, left.candidate, order.unmarked)
             review = self._means.attempts / order.id / REVIEW
-            said = review.read_bytes() if order.reviewer is not None and review.exists() else b""
+            said = review.read_bytes() if isinstance(order.reviewer, str) and review.exists() else b""
             return weigh(order, outcome, log, marked=marked, review=said)
         except (BudwoodError, OSError) as error:
             return fault(error, after=outcome)
 
     def _kept(self, order: Order) -> Kept:
-        """Keep what an attempt left; what was kept before it was scored stays as it was, whatever scoring has left."""
+        """Keep what an attempt left; what was kept before anything was done about it stays as it was."""
         file = self._means.attempts / order.id / _KEPT
-        before = self._kept_before(order, file) if order.score is not None else None
+        is_worked_on = any(kinds_of(order))
+        before = self._kept_before(order, file) if is_worked_on else None
         if before is not None:
             return before
         kept = self._pool.keep(self._holder(order.id), self.ref(order.id), message=_message(order))
-        if order.score is not None:
+        if is_worked_on:
             file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(file, msgspec.json.encode(kept))
         return kept
 
     def _kept_before(self, order: Order, file: Path) -> Kept | None:
-        """Return what was kept before it was scored; by its ref alone, where a machine that went down took the file."""
+        """Return what was kept before that; by its ref alone, where a machine that went down took the file."""
         with suppress(OSError, msgspec.MsgspecError):
             return msgspec.json.decode(file.read_bytes(), type=Kept)
         commit, workspace = find_kept(self._repository, self.ref(order.id)), self._pool.find(self._holder(order.id))
@@ -141,32 +141,58 @@ class Bench:
         tree = self._repository.git.ask("rev-parse", f"{commit}^1^{{tree}}")
         return Kept(base=workspace.base, candidate=tree, commit=commit)
 
-    def begin_score(self, order: Order, made: Outcome, *, number: int) -> Work | Outcome:
-        """Say what is to score a candidate, in the workspace that it was made in; the same content is scored once."""
+    def begin_later(self, later: Later) -> Work | Outcome:
+        """Say what is done about a candidate, in the workspace that it was made in; the same content is scored once."""
+        order, left = later.order, later.made.left
         try:
-            assert made.left is not None
-            known = self._scores.known(order, made.left.tree)
+            assert left is not None
+            known = self._scores.known(order, left.tree) if later.kind == "score" else None
             if known is not None:
-                return scored(order, made, known)
+                return scored(order, later.made, known)
             workspace = self._pool.find(self._holder(order.id))
             if workspace is None:
-                raise WorkspaceError(f"the workspace of {order.id} is gone; there is nothing to score")
-            return self._means.outfitter.scoring_work(order, workspace, work_id=score_id(order.id, number))
+                raise WorkspaceError(f"the workspace of {order.id} is gone; there is nothing to {later.kind}")
+            if later.kind == "score":
+                return self._means.outfitter.scoring_work(order, workspace, work_id=later.id)
+            return self._means.outfitter.review_work(order, workspace, left, work_id=later.id)
+        except (BudwoodError, OSError) as error:
+            return fault(error, after=later.made)
+
+    def finish_later(self, later: Later, outcome: Outcome) -> Outcome:
+        """Hear what came of it, and keep what it left beside the candidate."""
+        order, made, folder = later.order, later.made, self._means.attempts / later.id
+        try:
+            message = f"{order.task}: what {_DOING[later.kind]} attempt {order.attempt} left\n"
+            kept = self._pool.keep(self._holder(order.id), f"{self.ref(order.id)}.{later.kind}", message=message)
+            if later.kind == "review":
+                return self._with_review(later, faulty(outcome, folder), kept)
+            measured = with_score(order, made, faulty(outcome, folder), folder / TRANSCRIPT)
+            if made.left is not None and measured.score is not None:
+                self._scores.remember(order, made.left.tree, measured.score)
+            return measured
         except (BudwoodError, OSError) as error:
             return fault(error, after=made)
 
-    def finish_score(self, order: Order, made: Outcome, measured: Outcome, work_id: str) -> Outcome:
-        """Hear what came of scoring, and keep what it left beside the candidate."""
-        try:
-            folder = self._means.attempts / work_id
-            outcome = with_score(order, made, faulty(measured, folder), folder / TRANSCRIPT)
-            message = f"{order.task}: what scoring attempt {order.attempt} left\n"
-            self._pool.keep(self._holder(order.id), f"{self.ref(order.id)}.{SCORE}", message=message)
-            if made.left is not None and outcome.score is not None:
-                self._scores.remember(order, made.left.tree, outcome.score)
-            return outcome
-        except (BudwoodError, OSError) as error:
-            return fault(error, after=made)
+    def _with_review(self, later: Later, asked: Outcome, kept: Kept) -> Outcome:
+        order, left = later.order, later.made.left
+        assert isinstance(order.reviewer, Reviewer)
+        assert left is not None
+        step = next(iter(asked.steps), StepEnd(name=REVIEW))
+        ear = self._ear(order.reviewer.agent, order.reviewer.model)
+        heard = ear.hear(asked, step, self._means.attempts / later.id / REVIEW)
+        verdict = read_note(self._repository.git, kept.commit, self._means.outfitter.notes / verdict_name(left))
+        return with_review(order, later.made, asked, heard=heard, verdict=verdict)
+
+    def _ear(self, name: str, model: str | None) -> Ear:
+        return Ear(
+            name=name,
+            agent=self._means.agent_of(name),
+            terms=self._agents[name],
+            prices=self._prices,
+            model=model,
+            now_ms=time.time_ns() // 1_000_000,
+            zone=self._means.zone,
+        )
 
     def release(self, work_id: str) -> None:
         """Let others have the workspace of an attempt that never began."""
@@ -222,6 +248,11 @@ class Bench:
         # Asked after that: another lane's may be made meanwhile.
         ours = made_by_us(self._repository) if changed else set()
         return [name for name in changed if name.removeprefix("branch ") not in ours]
+
+
+def _since(order: Order) -> str | None:
+    """Name the commit that what is only to be reviewed began with; None where an attempt began by itself."""
+    return None if order.unreviewed is None else order.unreviewed.base
 
 
 def _message(order: Order) -> str:

@@ -22,12 +22,13 @@ class Change(NamedTuple):
     removed: int
 
 
-def describe(repository: Repository, kept: Kept, *, ref: str, outside: Sequence[str]) -> Left:
-    """Describe what was kept."""
+def describe(repository: Repository, kept: Kept, *, ref: str, outside: Sequence[str], since: str | None) -> Left:
+    """Describe what was kept; `since` is the commit that its work began with, if that is not where it was laid out."""
     git = repository.git
-    change = changed(repository, kept.base, kept.candidate)
+    base = since or kept.base
+    change = changed(repository, base, kept.candidate)
     return Left(
-        base=kept.base,
+        base=base,
         tree=kept.candidate,
         candidate=git.ask("rev-parse", f"{kept.commit}^1"),
         commit=kept.commit,

@@ -12,6 +12,19 @@ from budwood.workspaces.git import Git
 
 _MOST_BYTES = 64 * 1024
 _IGNORE = ".gitignore"
+_LINK = b"120000"
+
+
+def read_note(git: Git, commit: str, path: PurePosixPath) -> str | None:
+    """Return the text of one file; None if it is not there, is no text or is too large."""
+    entry = git.run("ls-tree", "-z", "--long", "--full-tree", commit, "--", str(path)).removesuffix(b"\0")
+    mode, kind, blob, size = entry.partition(b"\t")[0].split() if entry else (b"", b"", b"", b"")
+    if kind != b"blob" or mode == _LINK or int(size) > _MOST_BYTES:
+        return None
+    try:
+        return git.run("cat-file", "blob", blob.decode()).decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def read_notes(git: Git, commit: str, folder: PurePosixPath) -> Raw | UnsetType:
@@ -23,7 +36,7 @@ def read_notes(git: Git, commit: str, folder: PurePosixPath) -> Raw | UnsetType:
         about, _, path = entry.partition(b"\t")
         mode, kind, blob, size = about.split()
         name = path.decode(errors="replace").removeprefix(f"{folder}/")
-        if kind != b"blob" or mode == b"120000" or name == _IGNORE or int(size) > room:
+        if kind != b"blob" or mode == _LINK or name == _IGNORE or int(size) > room:
             continue
         try:
             notes[name] = git.run("cat-file", "blob", blob.decode()).decode()

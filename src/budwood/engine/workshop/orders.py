@@ -12,7 +12,7 @@ from msgspec import Struct
 from budwood._core.branches import lane_branch
 from budwood._core.candidates import lane_of
 from budwood._core.ids import free_name
-from budwood._core.model import PLAN, TaskId, TaskSpec, WorkspaceTerms
+from budwood._core.model import PLAN, Left, Reviewer, TaskId, TaskSpec, WorkspaceTerms
 from budwood._core.scores import Score, Scoring
 from budwood._core.state import Note, RunState, TaskState
 from budwood.executors.base import Work
@@ -50,7 +50,9 @@ class Order(Work, frozen=True, kw_only=True):
     """What its agent is shown of others; none of it is in its workspace."""
     on_conflict: Literal["fail", "first"] = "fail"
     check: str | None = None
-    reviewer: str | None = None
+    reviewer: str | Reviewer | None = None
+    unreviewed: Left | None = None
+    """What its agent has made before: only a review of that is missing, so that the agent is not asked again."""
     allow_unchanged: bool = False
     unmarked: tuple[str, ...] = ()
     """Files that may hold no mark of a conflict when it ends."""
@@ -63,6 +65,11 @@ class Order(Work, frozen=True, kw_only=True):
     """Whether it fails if what it made is not valid; a search knows what to do with that."""
     takes_notes: bool = False
     """Whether it has a directory for what it wants to say, and is not part of what it made."""
+
+    @property
+    def asks_review(self) -> bool:
+        """Say whether an agent reviews what it made."""
+        return isinstance(self.reviewer, Reviewer)
 
 
 def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
@@ -92,6 +99,7 @@ def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
         on_conflict=spec.on_conflict,
         check=spec.check,
         reviewer=spec.reviewer if spec.prompt and spec.run is None else None,
+        unreviewed=None if go_on is None else go_on.unreviewed,
         allow_unchanged=spec.allow_unchanged or spec.run is not None,
         unmarked=() if spec.errand is None else spec.errand.files,
         score=spec.score,

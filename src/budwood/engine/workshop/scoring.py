@@ -13,18 +13,12 @@ import msgspec
 from budwood._core.model import AttemptPhase, Outcome
 from budwood._core.scores import Score
 from budwood.durable import write_whole
+from budwood.engine.workshop.later import added
 from budwood.engine.workshop.orders import Order
 from budwood.scoring.paper import Found
 
 SCORE = "score"
-MOST_TRIES = 3
-"""A score that was lost with its supervisor is taken again, so often at most: the candidate is there."""
 _FOUND = msgspec.json.Decoder(Found)
-
-
-def score_id(work_id: str, number: int) -> str:
-    """Name the work that scores what an attempt made, for the first time or again."""
-    return f"{work_id}.{SCORE}{number}"
 
 
 class Scores:
@@ -54,18 +48,7 @@ class Scores:
 
 def with_score(order: Order, made: Outcome, measured: Outcome, transcript: Path) -> Outcome:
     """Say how an attempt ended whose candidate was measured."""
-    outcome = msgspec.structs.replace(
-        made,
-        steps=(*made.steps, *measured.steps),
-        measure=msgspec.structs.replace(
-            made.measure,
-            wall_s=made.measure.wall_s + measured.measure.wall_s,
-            cpu_s=made.measure.cpu_s + measured.measure.cpu_s,
-            peak_memory_bytes=max(made.measure.peak_memory_bytes, measured.measure.peak_memory_bytes),
-            output_bytes=made.measure.output_bytes + measured.measure.output_bytes,
-            dropped_bytes=made.measure.dropped_bytes + measured.measure.dropped_bytes,
-        ),
-    )
+    outcome = added(made, measured)
     found = _read(transcript)
     if measured.phase is AttemptPhase.SUCCEEDED and found is not None and found.score is not None:
         return scored(order, outcome, found.score)

@@ -5,8 +5,8 @@ kept before its end is told. Killed in between, nothing is lost: both are done a
 contract of executors and the bench; must not know git or agents.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -14,8 +14,8 @@ from budwood._core.commands import Chore
 from budwood._core.events import Event
 from budwood._core.model import AttemptPhase, Outcome, RunSettings
 from budwood.engine.inbox import Inbox
+from budwood.engine.workshop.later import TRIES, Later, due, every_later, is_later, joined, later_id
 from budwood.engine.workshop.orders import Order
-from budwood.engine.workshop.scoring import MOST_TRIES, SCORE, score_id
 from budwood.errors import BudwoodError
 from budwood.executors.base import Executor, Loop, Recovered, Sink, Work
 
@@ -30,17 +30,6 @@ _UNKEPT = Outcome(
     phase=AttemptPhase.FAILED, error_type="setup", message="it calls a function, which no sandbox is made for"
 )
 _UNBEGUN = Outcome(phase=AttemptPhase.CANCELLED, error_type="cancelled", message="cancelled before it began")
-_TRIES = range(1, MOST_TRIES + 1)
-
-
-class Scored(NamedTuple):
-    """An attempt whose steps have ended, and whose candidate is being scored."""
-
-    order: Order
-    made: Outcome
-    log: bytes | None
-    number: int
-    """Which try it is."""
 
 
 class Workshop(Executor):
@@ -54,8 +43,8 @@ class Workshop(Executor):
         self._orders: dict[str, Order] = {}
         self._preparing: set[str] = set()
         self._cancelled: set[str] = set()
-        self._scored: dict[str, Scored] = {}
-        """By the work that scores, what is being scored."""
+        self._later: dict[str, Later] = {}
+        """By the work that is done now, what is done about what attempts made."""
         self._tidying = 0
         """How many things are yet to be done that nothing waits for."""
         self._recovering: dict[str, tuple[Outcome, bytes | None]] | None = None
@@ -89,7 +78,7 @@ class Workshop(Executor):
             return self._inner.recover(works)
         self._orders = {work.id: work for work in works if isinstance(work, Order)}
         self._recovering = {}
-        found = self._inner.recover([*works, *_scorings(self._orders.values())])
+        found = self._inner.recover([*works, *every_later(self._orders.values())])
         ended, self._recovering = self._recovering, None
         finished = {
             order.id: self._threads.submit(self._bench.finish, order, *ended[order.id])
@@ -98,14 +87,14 @@ class Workshop(Executor):
         }
         for work_id, future in finished.items():
             order, log = self._orders[work_id], ended[work_id][1]
-            found[work_id] = self._recover_score(order, future.result(), log, found=found, ended=ended)
+            found[work_id] = self._recover_later(order, future.result(), log, found=found, ended=ended)
         for work_id in self._orders:
             if found[work_id] is Recovered.UNSENT:
                 self._bench.release(work_id)
         self._bench.tidy(self._orders.keys())
         return {work.id: found[work.id] for work in works}
 
-    def _recover_score(
+    def _recover_later(
         self,
         order: Order,
         made: Outcome,
@@ -114,19 +103,23 @@ class Workshop(Executor):
         found: Mapping[str, Recovered],
         ended: Mapping[str, tuple[Outcome, bytes | None]],
     ) -> Recovered:
-        """Go on with an attempt whose steps have ended: it may have been scored, or is being scored."""
-        if not _is_to_be_scored(order, made):
-            self._sink.ended(order.id, made, log=log)
-            return Recovered.ENDED
-        number = max((n for n in _TRIES if found[score_id(order.id, n)] is not Recovered.UNSENT), default=0)
-        if number == 0:
-            self._begin_score(Scored(order, made, log, number=1))
-            return Recovered.ADOPTED
-        work_id = score_id(order.id, number)
-        self._scored[work_id] = Scored(order, made, log, number)
-        if found[work_id] is Recovered.ENDED:
-            self._score_ended(work_id, *ended[work_id])
-        return Recovered.ADOPTED
+        """Go on with an attempt whose steps have ended: what is done about what it made may be done, or going on."""
+        while (kind := due(order, made)) is not None:
+            number = max((n for n in TRIES if found[later_id(order.id, kind, n)] is not Recovered.UNSENT), default=0)
+            later = Later(order, made, log, kind, max(number, 1))
+            if number == 0:
+                self._begin(later)
+                return Recovered.ADOPTED
+            if found[later.id] is not Recovered.ENDED:
+                self._later[later.id] = later
+                return Recovered.ADOPTED
+            outcome, more = ended[later.id]
+            if later.is_lost(outcome):
+                self._begin(later._replace(number=number + 1))
+                return Recovered.ADOPTED
+            made, log = self._bench.finish_later(later, outcome), joined(log, more)
+        self._sink.ended(order.id, made, log=log)
+        return Recovered.ENDED
 
     def start(self, work: Work) -> None:
         if not isinstance(work, Order):
@@ -166,13 +159,13 @@ class Workshop(Executor):
         if work_id in self._preparing:
             self._cancelled.add(work_id)
         else:
-            self._inner.cancel(next((id for id, each in self._scored.items() if each.order.id == work_id), work_id))
+            self._inner.cancel(next((id for id, each in self._later.items() if each.order.id == work_id), work_id))
 
     def forget(self, work_id: str) -> None:
         order = self._orders.pop(work_id, None)
         self._inner.forget(work_id)
         if order is not None:
-            for each in _scorings([order]):
+            for each in every_later([order]):
                 self._inner.forget(each.id)
             self._tidy_up(lambda: self._bench.hand_back(work_id))
 
@@ -197,8 +190,8 @@ class Workshop(Executor):
     # --- what the inner executor tells ---
 
     def begun(self, work_id: str, *, pid: int, at_ms: int) -> None:
-        """Pass it on; that a score is being taken was told before."""
-        if not _is_score(work_id):
+        """Pass it on, but for what is done about what it made: the attempt had begun before."""
+        if not is_later(work_id):
             self._sink.begun(work_id, pid=pid, at_ms=at_ms)
 
     def taken(self, work_id: str, *, slot: int) -> None:
@@ -208,10 +201,10 @@ class Workshop(Executor):
     def ended(self, work_id: str, outcome: Outcome, *, log: bytes | None) -> None:
         """Keep what it left; then tell."""
         order = self._orders.get(work_id)
-        if self._recovering is not None and (order is not None or _is_score(work_id)):
+        if self._recovering is not None and (order is not None or is_later(work_id)):
             self._recovering[work_id] = (outcome, log)
-        elif work_id in self._scored:
-            self._score_ended(work_id, outcome, log)
+        elif work_id in self._later:
+            self._later_ended(self._later.pop(work_id), outcome, log)
         elif order is None:
             self._sink.ended(work_id, outcome, log=log)
         else:
@@ -221,54 +214,44 @@ class Workshop(Executor):
             )
 
     def _finished(self, order: Order, made: Outcome, log: bytes | None) -> None:
-        """Tell how an attempt ended, or have what it made scored first."""
+        """Tell how an attempt ended, or do first what is to be done about what it made."""
         self._preparing.discard(order.id)
         if order.id in self._cancelled:
             self._cancelled.discard(order.id)
             made = msgspec.structs.replace(made, phase=AttemptPhase.CANCELLED, error_type="cancelled")
-        if _is_to_be_scored(order, made):
-            self._begin_score(Scored(order, made, log, number=1))
-        else:
+        kind = due(order, made)
+        if kind is None:
             self._sink.ended(order.id, made, log=log)
-
-    def _begin_score(self, scored: "Scored") -> None:
-        order = scored.order
-        self._preparing.add(order.id)
-        self._sink.scoring(order.id)
-        self._in_thread(
-            lambda: self._bench.begin_score(order, scored.made, number=scored.number),
-            then=lambda work: self._score_prepared(scored, work),
-        )
-
-    def _score_prepared(self, scored: "Scored", work: Work | Outcome) -> None:
-        order = scored.order
-        self._preparing.discard(order.id)
-        if order.id in self._cancelled:
-            self._cancelled.discard(order.id)
-            work = msgspec.structs.replace(scored.made, phase=AttemptPhase.CANCELLED, error_type="cancelled")
-        if isinstance(work, Outcome):
-            self._sink.ended(order.id, work, log=scored.log)
         else:
-            self._scored[work.id] = scored
+            self._begin(Later(order, made, log, kind, number=1))
+
+    def _begin(self, later: Later) -> None:
+        order = later.order
+        self._preparing.add(order.id)
+        if later.kind == "score":
+            self._sink.scoring(order.id)
+        self._in_thread(lambda: self._bench.begin_later(later), then=lambda work: self._later_prepared(later, work))
+
+    def _later_prepared(self, later: Later, work: Work | Outcome) -> None:
+        order = later.order
+        if isinstance(work, Outcome) or order.id in self._cancelled:
+            self._finished(order, work if isinstance(work, Outcome) else later.made, later.log)
+        else:
+            self._preparing.discard(order.id)
+            self._later[work.id] = later
             self._inner.start(work)
 
-    def _score_ended(self, work_id: str, measured: Outcome, log: bytes | None) -> None:
-        """Tell how an attempt ended that was scored; what was lost on the way is scored again."""
-        scored = self._scored.pop(work_id)
-        if measured.phase is AttemptPhase.ABANDONED and scored.number < MOST_TRIES:
-            self._begin_score(scored._replace(number=scored.number + 1))
+    def _later_ended(self, later: Later, outcome: Outcome, log: bytes | None) -> None:
+        """Go on with what came of it; what was lost on the way is done again."""
+        if later.is_lost(outcome):
+            self._begin(later._replace(number=later.number + 1))
             return
-        order = scored.order
+        order = later.order
         self._preparing.add(order.id)
         self._in_thread(
-            lambda: self._bench.finish_score(order, scored.made, measured, work_id),
-            then=lambda outcome: self._told(order, outcome, log=_joined(scored.log, log)),
+            lambda: self._bench.finish_later(later, outcome),
+            then=lambda made: self._finished(order, made, joined(later.log, log)),
         )
-
-    def _told(self, order: Order, outcome: Outcome, *, log: bytes | None) -> None:
-        self._preparing.discard(order.id)
-        self._cancelled.discard(order.id)
-        self._sink.ended(order.id, outcome, log=log)
 
     def scoring(self, work_id: str) -> None:
         """Pass it on."""
@@ -309,24 +292,3 @@ class Workshop(Executor):
                 inbox.put(lambda: then(done.result()))
 
         self._threads.submit(call).add_done_callback(over)
-
-
-def _scorings(orders: Iterable[Order]) -> Iterator[Work]:
-    """Name every work that may be scoring what an order made."""
-    for order in orders:
-        if order.score is not None:
-            for number in _TRIES:
-                yield Work(id=score_id(order.id, number), slot=order.slot, grace_s=order.grace_s)
-
-
-def _is_score(work_id: str) -> bool:
-    return f".{SCORE}" in work_id
-
-
-def _is_to_be_scored(order: Order, made: Outcome) -> bool:
-    return order.score is not None and made.phase is AttemptPhase.SUCCEEDED and made.left is not None
-
-
-def _joined(log: bytes | None, more: bytes | None) -> bytes | None:
-    """Put what scoring printed behind the rest; of what is too large for the store, each lies in its directory."""
-    return log if log is None or not more else log + more

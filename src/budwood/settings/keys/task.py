@@ -2,6 +2,7 @@
 
 from budwood.settings import kinds
 from budwood.settings.keys.key import Key, Scope
+from budwood.settings.reviewing import REVIEWER
 from budwood.settings.scoring import SCORING
 
 TASK = (
@@ -32,10 +33,10 @@ TASK = (
     ),
     Key(
         name="reviewer",
-        kind=kinds.SOME_TEXT,
+        kind=REVIEWER,
         scope=Scope.TASK,
-        doc="A shell command that reviews what an agent made; if it fails, the agent goes on with what it printed.",
-        example='"./review.sh"',
+        doc="Who reviews what an agent made, and may send it back: a shell command that fails, or an agent.",
+        example='{ agent = "codex", prompt = "Is it simple?" }',
     ),
     Key(
         name="max_review_rounds",
