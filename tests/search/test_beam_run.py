@@ -155,7 +155,7 @@ def test_what_makes_no_sense_is_refused_before_anything_starts(grove: Grove) -> 
         if content is not None:
             (grove.root / folder / "a.md").write_bytes(content)
     for keys, options, words in REFUSED:
-        grove.beam(options=options, **keys)
+        grove.beam(options=options, file="plan.toml", **keys)
         assert words in grove.call("run", "plan.toml", code=2).err
     assert not grove.has_store
 
