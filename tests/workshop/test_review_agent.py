@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -312,6 +313,43 @@ def test_a_review_that_was_lost_with_its_supervisor_is_asked_for_again(site: Sit
     [end] = site.ends()
     assert (end.attempt, end.phase, began.read_text()) == (1, AttemptPhase.SUCCEEDED, "a\n")
     assert len(Path(f"{gate}.pids").read_text().splitlines()) == 2
+
+
+@pytest.mark.crash
+@pytest.mark.torture
+@pytest.mark.timeout(1800)
+def test_killed_at_every_boundary_nothing_is_worked_or_reviewed_twice(tmp_path: Path, *, torture: bool) -> None:
+    points = _killed(tmp_path / "whole", at=-1)
+    for at in range(1, points, 1 if torture else points // 2):
+        _killed(tmp_path / str(at), at=at)
+    print(f"\nreviews: driver killed at {points - 1} boundaries: each asked for once, each paid for once")
+
+
+def _killed(folder: Path, *, at: int) -> int:
+    """Let the driver die at a point, and another one go on; return how many points there were."""
+    folder.mkdir()
+    site = Site(folder / "project")
+    began, read = folder / "began", folder / "read"
+    site.env |= {"BEGAN": str(began), "PYTHONPATH": str(Path(__file__).parents[2])}
+    tell = do("run", command=f"echo $BUDWOOD_ATTEMPT >> '{read}'")
+    verdicts = (says("hm", only_attempt=1), says("send back", "more", only_attempt=2), says("accept", from_attempt=3))
+    file = plan(site, task("a", WORK, reviewer=script(tell, COST, *verdicts), retries=1, score="wc -l < made.txt"))
+    words = [sys.executable, "-m", "tests.workshop.victim", str(at), "run", file]
+    try:
+        died = subprocess.run(
+            words, cwd=site.root, env=site.env, capture_output=True, text=True, timeout=120, check=False
+        )
+        site.call("run", file)
+        assert (errors(site), began.read_text(), read.read_text()) == (
+            ["reviewer", "review", ""],
+            "a\na\n",
+            "1\n2\n3\n",
+        )
+        assert [end.usage.cost_usd for end in site.ends()] == [0.75, 0.25, 0.75]
+        assert site.restored(site.end_of("a", 3))["made.txt"] == b"more\nmore\n"
+        return int(died.stderr.splitlines()[-1]) if at < 0 else 0
+    finally:
+        site.end()
 
 
 # --- in a sandbox ---

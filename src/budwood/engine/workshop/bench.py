@@ -146,9 +146,9 @@ class Bench:
         order, left = later.order, later.made.left
         try:
             assert left is not None
-            known = self._scores.known(order, left.tree) if later.kind == "score" else None
+            known = self.known(later)
             if known is not None:
-                return scored(order, later.made, known)
+                return known
             workspace = self._pool.find(self._holder(order.id))
             if workspace is None:
                 raise WorkspaceError(f"the workspace of {order.id} is gone; there is nothing to {later.kind}")
@@ -157,6 +157,12 @@ class Bench:
             return self._means.outfitter.review_work(order, workspace, left, work_id=later.id)
         except (BudwoodError, OSError) as error:
             return fault(error, after=later.made)
+
+    def known(self, later: Later) -> Outcome | None:
+        """Say how an attempt stands whose content has got a score before; None if there is something to be done."""
+        left = later.made.left
+        score = None if left is None or later.kind != "score" else self._scores.known(later.order, left.tree)
+        return None if score is None else scored(later.order, later.made, score)
 
     def finish_later(self, later: Later, outcome: Outcome) -> Outcome:
         """Hear what came of it, and keep what it left beside the candidate."""

@@ -107,6 +107,9 @@ class Workshop(Executor):
         while (kind := due(order, made)) is not None:
             number = max((n for n in TRIES if found[later_id(order.id, kind, n)] is not Recovered.UNSENT), default=0)
             later = Later(order, made, log, kind, max(number, 1))
+            if number == 0 and (known := self._bench.known(later)) is not None:
+                made = known  # what comes after it may be going on already
+                continue
             if number == 0:
                 self._begin(later)
                 return Recovered.ADOPTED
