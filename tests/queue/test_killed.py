@@ -6,6 +6,7 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.cli.world import wait_for
 from tests.queue.plans import conflict_of, lane, published, solve
@@ -13,11 +14,15 @@ from tests.queue.seven import check_landed, make_site, solve_by_hand
 from tests.support.cases import at_length
 from tests.workshop.site import Site
 
-from budwood._core.events import ErrandAdded, LaneResolved
+from budwood._core.commands import SolveConflict
+from budwood._core.events import ErrandAdded, LaneConflicted, LaneResolved
 from budwood.engine.workshop.conflicts import Conflicts
 from budwood.errors import UsageError
 from budwood.project.bench import run_refs
 from budwood.workspaces import Clone, Pool
+from budwood.workspaces.joining import write_commit
+from budwood.workspaces.leases import Held, places_in
+from budwood.workspaces.merging import merge_tree
 
 pytestmark = [pytest.mark.slow, pytest.mark.crash, pytest.mark.timeout(3600)]
 REPOSITORY = Path(__file__).parents[2]
@@ -112,6 +117,32 @@ def _is_landing(site: Site) -> bool:
         return any(isinstance(event, ErrandAdded) for event in site.events())
     except (UsageError, StopIteration):  # the store, or the run in it, is being made
         return False
+
+
+def test_what_a_driver_did_not_lay_out_to_the_end_is_taken_for_no_solution(site: Site) -> None:
+    site.agents(lane("x", text="x\n"), lane("y", text="y\n"), review="auto")
+    site.call("run", "plan.toml", code=5)
+    conflict = conflict_of(site, "lane y")
+    run, repository = site.state().id, site.repository
+    pool = Pool(site.pool, repository, Clone(repository))
+    holder = next(name for name in pool.holders() if "/merge-" in name)
+    [place] = [each for each in places_in(site.pool) if each.held is not None and each.held.holder == holder]
+    marked = merge_tree(repository.git, conflict.head, conflict.onto).tree
+    parents = [conflict.head, conflict.onto]
+    start = write_commit(repository.git, marked, parents, message="as an agent is given it", date=1)
+    pool.hand_out(holder, start)
+    place.hold(Held(holder=holder, base=conflict.head))  # and it died
+    dies = Conflicts(run_refs("plan", run), repository=repository, pool=pool, holder=lambda name: f"{run}/{name}")
+    wanted = SolveConflict(
+        line=conflict.line, head=conflict.head, onto=conflict.onto, branch=conflict.branch, agent=None
+    )
+    assert isinstance(dies.look(conflict), LaneConflicted)
+    assert dies.lay_out(wanted) == msgspec.structs.replace(conflict, path=str(place.tree), reason="")
+    assert "<<<<<<<" in (place.tree / "text").read_text()
+    site.call("resume", "plan", code=5)
+    solve(site, str(place.tree), "text", "both\n")
+    site.call("resume", "plan")
+    assert published(site, "text") == "both"
 
 
 def test_what_a_person_solved_is_taken_though_the_driver_that_kept_it_died(site: Site) -> None:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from tests.support.mounts import mounted
 
-from budwood.workspaces.leases import Place
+from budwood.workspaces.leases import Held, Place
 
 
 def test_a_directory_can_be_shut_where_there_is_no_room_to_say_why(tmp_path: Path) -> None:
     with mounted(tmp_path / "small", size="64k") as small:
         place = Place(small)
-        place.hold("r/1", "base")
+        place.hold(Held(holder="r/1", base="base"))
         (small / "filler").touch()
         with (small / "filler").open("ab", buffering=0) as filler:
             try:

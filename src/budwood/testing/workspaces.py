@@ -126,6 +126,15 @@ class WorkspaceConformance:
         assert ground.workspaces.hand_out("night/5.1", ground.base).path == made.path
         assert set(bytes_in(made.path)) == BASE
 
+    def test_a_directory_is_ready_when_its_holder_says_so_until_it_is_handed_out_again(self, ground: Ground) -> None:
+        spaces = ground.workspaces
+        assert not spaces.hand_out(HOLDER, ground.base).ready
+        spaces.note_ready(HOLDER)
+        found = spaces.find(HOLDER)
+        assert found is not None
+        assert (found.ready, found.base) == (True, ground.base)
+        assert not spaces.hand_out(HOLDER, ground.base).ready
+
     def test_setup_is_due_once_in_a_directory(self, ground: Ground) -> None:
         assert not ground.workspaces.hand_out(HOLDER, ground.base).setup_due
         spaces = ground.with_setup

@@ -38,6 +38,8 @@ class Workspace(Struct, frozen=True, kw_only=True):
     """Whether it was used before."""
     setup_due: bool
     """Whether `setup` must run there first: it never did, what it depends on has changed, or what it made is gone."""
+    ready: bool = False
+    """Whether its holder has said, since it was handed out, that it is as it is wanted."""
 
 
 class Workspaces(ABC):
@@ -54,6 +56,10 @@ class Workspaces(ABC):
     @abstractmethod
     def note_setup(self, holder: str) -> None:
         """Write down that `setup` succeeded in a holder's directory; it is not due there again until that changes."""
+
+    @abstractmethod
+    def note_ready(self, holder: str) -> None:
+        """Write down that a holder's directory is as it is wanted; one whose holder died before is handed out again."""
 
     @abstractmethod
     def pin(self, holder: str) -> None:

@@ -31,6 +31,8 @@ class Held(Struct, frozen=True, kw_only=True):
     holder: str
     """Whose it is: a run and an attempt or lane in it."""
     base: str
+    ready: bool = False
+    """Whether the holder has said that it is as it is wanted."""
 
 
 class Shut(Struct, frozen=True, kw_only=True):
@@ -79,9 +81,9 @@ class Place:
         """Whether it may be handed out."""
         return self.held is None and self.shut is None and self.pinned is None
 
-    def hold(self, holder: str, base: str) -> None:
+    def hold(self, held: Held) -> None:
         """Write down who has it."""
-        put(self.folder / _LEASE, Held(holder=holder, base=base))
+        put(self.folder / _LEASE, held)
 
     def let_go(self) -> None:
         """Take the lease off; the directory may be handed on, unless it is shut or pinned."""

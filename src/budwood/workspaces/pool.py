@@ -87,7 +87,8 @@ class Pool(Workspaces):
         with locked(self._folder):
             place = self._place_for(holder)
             was_free = place.held is None
-            place.hold(holder, base)
+            held = Held(holder=holder, base=base)
+            place.hold(held)
         warm = place.tree.exists()
         try:
             with place.alone():
@@ -97,7 +98,7 @@ class Pool(Workspaces):
             place.shut_off(f"it could not be reset: {error}", is_kept=was_free)
             place.let_go()
             raise
-        return self._described(place, Held(holder=holder, base=base), warm=warm)
+        return self._described(place, held, warm=warm)
 
     def find(self, holder: str) -> Workspace | None:
         place = self._place_of(holder)
@@ -107,6 +108,10 @@ class Pool(Workspaces):
     def note_setup(self, holder: str) -> None:
         place, held = self._leased(holder)
         self._setups.note(place.folder, held.base)
+
+    def note_ready(self, holder: str) -> None:
+        place, held = self._leased(holder)
+        place.hold(msgspec.structs.replace(held, ready=True))
 
     def pin(self, holder: str) -> None:
         place, _ = self._leased(holder)
@@ -222,6 +227,7 @@ class Pool(Workspaces):
             base=held.base,
             warm=warm,
             setup_due=self._setups.is_due(place.folder, held.base),
+            ready=held.ready,
         )
 
     def _reset(self, place: Place, base: str) -> None:

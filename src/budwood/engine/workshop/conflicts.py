@@ -17,7 +17,7 @@ from budwood._core.events import ErrandAdded, Event, LaneConflicted, LaneResolve
 from budwood._core.ids import safe_name
 from budwood._core.model import Errand, TaskSpec
 from budwood.errors import WorkspaceError
-from budwood.workspaces import Pool, Repository
+from budwood.workspaces import Pool, Repository, Workspace
 from budwood.workspaces.git import Git
 from budwood.workspaces.joining import dates_of, write_commit
 from budwood.workspaces.merging import is_ancestor, merge_tree, named
@@ -50,10 +50,10 @@ class Conflicts:
         if wanted.agent is not None:
             return ErrandAdded(task=self._for_agent(wanted, wanted.agent))
         holder = self._holder(f"merge-{_name(wanted.line)}")
-        found = self._pool.find(holder)
-        if found is not None and found.base != wanted.head and found.path.is_dir():
+        found = self._laid_out(holder)
+        if found is not None and found.base != wanted.head:
             self._put_by(wanted.line, holder, why="a conflict that is another by now")
-        if found is None or found.base != wanted.head or not found.path.is_dir():
+        if found is None or found.base != wanted.head:
             found = self._pool.hand_out(holder, wanted.head)
             git = self._git(found.path)
             self._bring_memory(git)
@@ -68,6 +68,7 @@ class Conflicts:
                 git.run("branch", "--quiet", "--force", theirs, wanted.onto)
             merging = git.aimed(settings=tuple(settings.items()))
             merging.run("merge", "--no-ff", "--no-commit", "--no-verify-signatures", "--quiet", theirs, codes=(0, 1))
+            self._pool.note_ready(holder)
         git = self._git(found.path)
         files = _unmerged(git)
         if not files:
@@ -84,8 +85,8 @@ class Conflicts:
     def look(self, conflict: LaneConflicted) -> Event:
         """Say whether what somebody committed there solves it; what they left is kept before it is believed."""
         holder = self._holder(f"merge-{_name(conflict.line)}")
-        found = self._pool.find(holder)
-        if found is None or not found.path.is_dir():
+        found = self._laid_out(holder)
+        if found is None:
             solved = self._put_by_before(conflict)
             if solved:
                 return LaneResolved(line=conflict.line, commit=solved, by="person")
@@ -98,6 +99,11 @@ class Conflicts:
             return msgspec.structs.replace(conflict, reason=reason)
         self._put_by(conflict.line, holder, why="conflicts solved")
         return LaneResolved(line=conflict.line, commit=head, by="person")
+
+    def _laid_out(self, holder: str) -> Workspace | None:
+        """Find a directory that was laid out to the end: where a driver died over it lies what somebody else made."""
+        found = self._pool.find(holder)
+        return found if found is not None and found.ready and found.path.is_dir() else None
 
     def _why_not(self, conflict: LaneConflicted, git: Git, head: str) -> str:
         if _unmerged(git):
@@ -130,6 +136,10 @@ class Conflicts:
         if git.run("rev-parse", "--verify", "--quiet", "MERGE_HEAD", codes=(0, 1)):
             git.run("commit", "--quiet", "--no-edit", "--no-verify")
         head = git.ask("rev-parse", "HEAD")
+        marked = marked_files(git, head, merge_tree(git, wanted.head, wanted.onto).files)
+        if marked:
+            what = f"marks of a conflict are in {named(marked)}, though git takes it for solved"
+            raise WorkspaceError(f"{what}: {git.work_tree}")
         self._put_by(wanted.line, holder, why="conflicts solved as before")
         return LaneResolved(line=wanted.line, commit=head, by="rerere")
 
