@@ -15,6 +15,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--torture", action="store_true", help="run the repeated-fault tests at full length")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--torture"):
+        config.pluginmanager.register(_Soon())
+
+
+class _Soon:
+    """Tells of a failure when it happens: the end of the full length is hours away."""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            print(f"\n{report.longreprtext}", flush=True)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark every test that has a full length, so that `make torture` finds it; let the longest begin first.
 
