@@ -40,6 +40,17 @@ def test_a_task_takes_from_run_what_it_does_not_say() -> None:
     assert [(task.timeout_s, task.retries) for task in plan.tasks] == [(300.0, 2), (7.0, 1)]
 
 
+def test_the_model_of_run_is_not_for_agents_of_another_family() -> None:
+    head = '[run]\nagent = "claude"\nmodel = "opus"\n'
+    agents = ('agent = "codex"', 'agent = ["codex", "claude"]', "", 'agent = "codex"\nmodel = "o4"')
+    plan = resolved_plan(
+        head + "".join(f'[[task]]\nid = {n}\nprompt = "x"\n{agent}\n' for n, agent in enumerate(agents))
+    )
+    assert [task.model for task in plan.tasks] == [None, "opus", "opus", "o4"]
+    nobody = resolved_plan('[run]\nmodel = "opus"\n[[task]]\nid = 1\nprompt = "x"\nagent = "codex"\n')
+    assert [task.model for task in nobody.tasks] == ["opus"]
+
+
 def test_a_task_that_says_0_keeps_it() -> None:
     plan = resolved_plan("[run]\nretries = 2\nreserve_usd = 1\n[[task]]\nid = 1\nretries = 0\nreserve_usd = 0\n")
     assert (plan.tasks[0].retries, plan.tasks[0].reserve_usd) == (0, 0.0)

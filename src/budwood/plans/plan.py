@@ -72,7 +72,7 @@ def complete(task: TaskSpec, defaults: Mapping[str, object], *, explicit: tuple[
     changed: dict[str, object] = {}
     for name, value in defaults.items():
         own: object = getattr(task, name)
-        if not _concerns(task, name):
+        if not _concerns(task, name) or (name == "model" and _asks_others(task, defaults)):
             continue
         if name == "env":
             changed[name] = {**msgspec.convert(value, dict[str, str]), **task.env}
@@ -96,6 +96,12 @@ def _concerns(task: TaskSpec, name: str) -> bool:
     if name in ("agent", "model", "allow_unchanged", "reviewer", "max_review_rounds"):
         return task.run is None and task.function is None
     return name not in ("check", "score") or task.function is None
+
+
+def _asks_others(task: TaskSpec, defaults: Mapping[str, object]) -> bool:
+    """Say whether a task asks agents that are none of those for all tasks: a model is one family's."""
+    for_all = msgspec.convert(defaults.get("agent") or (), tuple[str, ...])
+    return bool(for_all and task.agent) and not set(task.agent) & set(for_all)
 
 
 def refuse_impossible(plan: Plan, settings: RunSettings) -> None:

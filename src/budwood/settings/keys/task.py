@@ -20,7 +20,7 @@ TASK = (
         scope=Scope.TASK,
         flag="--model",
         default_doc="the agent's own",
-        doc="The model that an agent is told to use.",
+        doc="The model that an agent is told to use. One of `[run]` is for tasks whose agent is that of `[run]`, too.",
         example='"haiku"',
     ),
     Key(
