@@ -1,9 +1,14 @@
 """Ctrl-C once and twice, TERM, HUP: nothing is lost, and it is said what goes on."""
 
+import ctypes
 import signal
+import time
+from pathlib import Path
 
 import pytest
 from tests.cli.world import HELD, Budwood, send, task, wait_for
+
+from budwood._core.events import AttemptStarted
 
 
 def held_plan(budwood: Budwood) -> None:
@@ -41,6 +46,17 @@ def test_ctrl_c_twice_leaves_at_once_and_attempts_go_on(budwood: Budwood) -> Non
     wait_for(lambda: budwood.lines("did-a") and budwood.lines("did-b"), what="attempts to go on alone")
     assert "plan: 3 done" in budwood.call("resume", "plan").err
     assert budwood.lines("began-a") == ["1"]
+
+
+def test_a_signal_that_does_not_end_the_wait_for_news_is_heard(budwood: Budwood) -> None:
+    budwood.plan(task("a", HELD))
+    driver = budwood.start("run", "plan.toml")
+    budwood.wait_began("a")
+    wait_for(lambda: any(isinstance(event, AttemptStarted) for event in budwood.events()), what="the last news")
+    time.sleep(1.0)  # by now it waits for the next, and nothing happens any more
+    others = [int(each.name) for each in Path(f"/proc/{driver.pid}/task").iterdir() if int(each.name) != driver.pid]
+    assert ctypes.CDLL(None).tgkill(driver.pid, others[0], int(signal.SIGTERM)) == 0  # the main thread sleeps on
+    assert driver.wait(5) != 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -5,6 +5,7 @@ of functions end with it, and are made again by the next drive.
 Whatever the driver raises comes out here unchanged. The store is the driver's until its thread has ended.
 """
 
+import math
 import os
 import signal
 import sys
@@ -36,6 +37,8 @@ from budwood.strategies import Strategy
 _EVERY_S = 0.125
 """News are fetched and drawn at most so often."""
 _LEAVE_WITHIN_S = 10.0
+_LISTEN_S = 0.5
+"""So long at most a signal waits to be heard."""
 _SHOWN_COSTS = 30
 """Rows of the table of costs at the end; `budwood cost` shows all."""
 _SWITCH_S = 0.0005
@@ -142,11 +145,15 @@ class Drive:
     def _next(self, due_s: float | None, drawn_s: float) -> _Item | None:
         tick_s = self._view.tick_s
         ends = [due_s, None if tick_s is None else max(drawn_s, time.monotonic() - tick_s) + tick_s, self._leave_by_s]
-        soonest_s = min((end for end in ends if end is not None), default=None)
-        try:
-            return self._inbox.get(timeout=None if soonest_s is None else max(0.0, soonest_s - time.monotonic()))
-        except Empty:
-            return None
+        soonest_s = min((end for end in ends if end is not None), default=math.inf)
+        while True:
+            left_s = soonest_s - time.monotonic()
+            try:
+                # A signal that comes right before the wait is handled after it: Python looks for them in between.
+                return self._inbox.get(timeout=max(0.0, min(left_s, _LISTEN_S)))
+            except Empty:
+                if left_s <= _LISTEN_S:
+                    return None
 
     def _show(self) -> None:
         while not self._remarks.empty():
