@@ -7,7 +7,9 @@ from pathlib import Path
 import msgspec
 from tests.cli.world import wait_for
 from tests.docs.yokeflow.ground import RUN, Ground, tries, writing
-from tests.workshop.site import do, steps
+from tests.workshop.site import Site, do, steps
+
+from budwood._core.events import AttemptStarted
 
 
 @tries(
@@ -75,6 +77,12 @@ def of_cleaning(ground: Ground) -> None:
     assert site.git("show", "epic-42-x:a.txt") == "by task 1"
 
 
+def _found(site: Site) -> list[object]:
+    """Say what open attempts have come to while nobody drives."""
+    shown = msgspec.json.decode(site.call("status", RUN, "--json", code=None).out)
+    return [attempt["found"] for attempt in shown["running"]]
+
+
 @tries(
     "`git worktree prune`",
     "`manager.recover_state()`",
@@ -88,11 +96,11 @@ def of_recovery(ground: Ground) -> None:
     after = writing(2, 42, "b.txt", depends_on=[1])
     site = ground.epics({"id": 1, "epic_id": 42, "action": waits}, after, names={42: "x"}, workspace="worktree")
     driver = site.start("run", "night.json")
-    wait_for(lambda: site.has_store and "running" in site.call("status", code=None).out, what="the first task")
+    wait_for(lambda: site.has_runs and any(isinstance(event, AttemptStarted) for event in site.events(RUN)), what="it")
     os.kill(driver.pid, signal.SIGKILL)
     driver.communicate()
     (ground.folder / "go").touch()
-    wait_for(lambda: "ended" in site.call("status", "--json", code=None).out, what="its result")
+    wait_for(lambda: _found(site) == ["ended"], what="its result")
     found = msgspec.json.decode(site.call("recover", RUN, "--json").out)
     assert set(found) == {"run", "recovered", "cleaned", "left"}
     assert any("task 1" in each for each in found["recovered"]), found
