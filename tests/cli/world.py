@@ -21,6 +21,7 @@ from budwood._core.replay import fold
 from budwood._core.rows import RunRow
 from budwood._core.state import RunState
 from budwood.stores import open_store
+from tests.support import warm
 
 WITHIN_S = 30.0
 HELD = (
@@ -148,17 +149,8 @@ class Budwood:
 
     def call(self, *words: str, env: Mapping[str, str] | None = None, code: int | None = 0) -> Said:
         """Give a command and wait for it; its exit code must be `code`, unless that is None."""
-        done = subprocess.run(
-            self._argv(words),
-            cwd=self.root,
-            env={**self.env, **(env or {})},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=self.within_s * 2,
-            check=False,
-        )
-        said = Said(done.returncode, done.stdout, done.stderr)
+        given = {**self.env, **(env or {})}
+        said = Said(*warm.run(words, cwd=self.root, env=given, timeout_s=self.within_s * 2))
         assert "Traceback" not in said.err, said.err
         assert code is None or said.code == code, said
         return said

@@ -42,7 +42,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let output go to a terminal of 80 columns."""
-    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((80, 24)))
+    monkeypatch.setattr("shutil.get_terminal_size", lambda **_: os.terminal_size((80, 24)))
     # text comes last: a module that is first imported while text is changed would keep the change.
     for module in (
         "tables",
