@@ -16,12 +16,13 @@ from fcntl import ioctl
 from pathlib import Path
 from struct import pack
 
+from tests.support import warm
+
 from budwood._core.events import Event, Recorded
 from budwood._core.replay import fold
 from budwood._core.rows import RunRow
 from budwood._core.state import RunState
 from budwood.stores import open_store
-from tests.support import warm
 
 WITHIN_S = 30.0
 HELD = (
