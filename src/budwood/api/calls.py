@@ -6,7 +6,6 @@ Knows what a task may say; must not know runs.
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, ParamSpec, Protocol, TypeVar, Unpack, cast, overload
 
 if TYPE_CHECKING:
@@ -102,15 +101,9 @@ def call(
     **keys: "Unpack[TaskKeys]",
 ) -> "TaskSpec":
     """Make a task that calls a function, given as it is or as "module:name"; arguments must be JSON."""
-    from budwood.api import making
+    from budwood.api.making import make_call
 
-    named = {} if kwargs is None else dict(kwargs)
-    name = function if isinstance(function, str) else making.name_of(function)
-    signature = None if isinstance(function, str) else _signature(function)
-    making.refuse_misfit(name, signature, args, named)
-    making.refuse_no_json(name, signature, args, named)
-    made_up = making.call_id(name, args, named) if id is None else id
-    return making.make_task({"id": made_up, "function": name, "args": list(args), "kwargs": named}, after, keys)
+    return make_call(function, args, {} if kwargs is None else dict(kwargs), id=id, after=after, keys=keys)
 
 
 def command(
@@ -162,11 +155,3 @@ def _undecorated(given: object) -> "UsageError":
         f"@budwood.task is for functions, not for {given!r}",
         hint="put it right above def; budwood.call(…) makes tasks of whatever else can be called and imported",
     )
-
-
-@lru_cache(maxsize=256)  # else a third of the time in which a task is made
-def _signature(function: Callable[..., object]) -> inspect.Signature | None:
-    try:
-        return inspect.signature(function)
-    except (ValueError, TypeError):  # some functions written in C have none
-        return None

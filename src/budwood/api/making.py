@@ -33,6 +33,26 @@ _INTO_A_MODULE = "put it into a module (a file such as work.py), at its top leve
 _ENCODER = msgspec.json.Encoder(order="sorted")
 
 
+def make_call(
+    function: Callable[..., object] | str,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    *,
+    id: TaskId | None,
+    after: Iterable[TaskId | TaskSpec],
+    keys: Mapping[str, object],
+) -> TaskSpec:
+    """Make a task of a call that can work; programs make hundreds of thousands, so that little is done for each."""
+    name = function if isinstance(function, str) else name_of(function)
+    named = None if isinstance(function, str) else function
+    if named is not None and (problem := _misfit(named, len(args), frozenset(kwargs))) is not None:
+        raise UsageError(f"{name} cannot be called like this: {problem}", hint=f"it takes {_signature(named)}")
+    if not all(map(is_plain, chain(args, kwargs.values()))):
+        raise _no_json(name, named, args, kwargs)
+    made_up = call_id(name, args, kwargs) if id is None else id
+    return make_task({"id": made_up, "function": name, "args": list(args), "kwargs": kwargs}, after, keys)
+
+
 def make_task(what: Mapping[str, object], after: Iterable[TaskId | TaskSpec], keys: Mapping[str, object]) -> TaskSpec:
     """Check everything as in a plan file, and put it together."""
     from budwood.api.calls import refuse_unknown_keys
@@ -112,36 +132,37 @@ def _refuse_other(function: Callable[..., object], module: str, name: str) -> No
         )
 
 
-def refuse_misfit(
-    name: str, signature: inspect.Signature | None, args: Sequence[object], kwargs: Mapping[str, object]
-) -> None:
-    """Refuse a call that the function would refuse."""
-    problem = None if signature is None else _misfit(signature, len(args), frozenset(kwargs))
-    if problem is not None:
-        raise UsageError(f"{name} cannot be called like this: {problem}", hint=f"it takes {signature}")
+def _signature(function: Callable[..., object]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except (ValueError, TypeError):  # some functions written in C have none
+        return None
 
 
 @lru_cache(maxsize=256)  # whether a call fits depends on how many arguments there are and on names, not on values
-def _misfit(signature: inspect.Signature, count: int, names: frozenset[str]) -> str | None:
+def _misfit(function: Callable[..., object], count: int, names: frozenset[str]) -> str | None:
+    """Say why the function would refuse a call."""
+    signature = _signature(function)
     try:
-        signature.bind(*(None,) * count, **dict.fromkeys(names))
+        if signature is not None:
+            signature.bind(*(None,) * count, **dict.fromkeys(names))
     except TypeError as error:
         return str(error)
     return None
 
 
-def refuse_no_json(
-    name: str, signature: inspect.Signature | None, args: Sequence[object], kwargs: Mapping[str, object]
-) -> None:
-    """Refuse arguments that would not arrive as they are: they are kept, and travel to workers, as JSON."""
+def _no_json(
+    name: str, function: Callable[..., object] | None, args: Sequence[object], kwargs: Mapping[str, object]
+) -> UsageError:
+    """Say which argument would not arrive as it is: they are kept, and travel to workers, as JSON."""
+    signature = None if function is None else _signature(function)
     names = [] if signature is None else list(signature.parameters)
     numbered = ((names[place] if place < len(names) else str(place + 1), value) for place, value in enumerate(args))
-    for what, value in chain(numbered, kwargs.items()):
-        if not is_plain(value):
-            raise UsageError(
-                f"argument {what} of {name} is {_shown(value)}, which is no JSON",
-                hint="pass numbers, text, True, False, None, lists and dicts with text as keys; a path as text",
-            )
+    what, value = next((what, value) for what, value in chain(numbered, kwargs.items()) if not is_plain(value))
+    return UsageError(
+        f"argument {what} of {name} is {_shown(value)}, which is no JSON",
+        hint="pass numbers, text, True, False, None, lists and dicts with text as keys; a path as text",
+    )
 
 
 def _shown(value: object) -> str:
@@ -154,7 +175,7 @@ def _shown(value: object) -> str:
 
 def call_id(name: str, args: Sequence[object], kwargs: Mapping[str, object]) -> str:
     """Make an id of the call itself, so that it is the same whenever and in whichever order tasks are made."""
-    stem = re.split(r"[.:]", name)[-1] or "call"
+    stem = name[max(name.rfind("."), name.rfind(":")) + 1 :] or "call"
     parts = [_readable(value) for value in args]
     parts += [None if (text := _readable(value)) is None else f"{key}={text}" for key, value in kwargs.items()]
     told = "-".join([stem, *(part for part in parts if part is not None)])
