@@ -2,12 +2,14 @@
 
 import asyncio
 import signal
+import subprocess
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 from tests.api.world import World, held
-from tests.cli.world import QUICK, wait_for
+from tests.cli.world import QUICK, send, send_aside, wait_for
 
 import budwood
 from budwood import ExecutorError, StoreError
@@ -272,11 +274,14 @@ CTRL_C = """
 
 
 @pytest.mark.slow
-def test_ctrl_c_lets_nothing_new_start_and_raises_keyboard_interrupt(world: World) -> None:
+@pytest.mark.parametrize("press", [send, send_aside])
+def test_ctrl_c_lets_nothing_new_start_and_raises_keyboard_interrupt(
+    world: World, press: Callable[[subprocess.Popen[str], signal.Signals], None]
+) -> None:
     process = world.script(CTRL_C)
     world.wait_began("a")
     wait_for((world.root / "waiting").exists, what="the program to wait")
-    process.send_signal(signal.SIGINT)
+    press(process, signal.SIGINT)
     said = world.finish(process)
     assert (said.code, said.out.split()) == (0, ["interrupted", "True", "130", "1"]), said
     assert world.lines("began-b") == []

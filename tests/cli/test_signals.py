@@ -1,12 +1,10 @@
 """Ctrl-C once and twice, TERM, HUP: nothing is lost, and it is said what goes on."""
 
-import ctypes
 import signal
 import time
-from pathlib import Path
 
 import pytest
-from tests.cli.world import HELD, Budwood, send, task, wait_for
+from tests.cli.world import HELD, Budwood, send, send_aside, task, wait_for
 
 from budwood._core.events import AttemptStarted
 
@@ -54,8 +52,7 @@ def test_a_signal_that_does_not_end_the_wait_for_news_is_heard(budwood: Budwood)
     budwood.wait_began("a")
     wait_for(lambda: any(isinstance(event, AttemptStarted) for event in budwood.events()), what="the last news")
     time.sleep(1.0)  # by now it waits for the next, and nothing happens any more
-    others = [int(each.name) for each in Path(f"/proc/{driver.pid}/task").iterdir() if int(each.name) != driver.pid]
-    assert ctypes.CDLL(None).tgkill(driver.pid, others[0], int(signal.SIGTERM)) == 0  # the main thread sleeps on
+    send_aside(driver, signal.SIGTERM)
     assert driver.wait(5) != 0
 
 

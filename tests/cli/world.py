@@ -3,6 +3,7 @@
 Tasks are held and let go by files, so that no test has to guess how long something takes.
 """
 
+import ctypes
 import os
 import select
 import signal
@@ -276,3 +277,9 @@ class Budwood:
 def send(process: subprocess.Popen[str], number: signal.Signals) -> None:
     """Send a signal."""
     process.send_signal(number)
+
+
+def send_aside(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    """Send a signal to a thread beside the main one, whose waiting it does not end."""
+    others = [int(each.name) for each in Path(f"/proc/{process.pid}/task").iterdir() if int(each.name) != process.pid]
+    assert ctypes.CDLL(None).tgkill(process.pid, others[0], int(number)) == 0

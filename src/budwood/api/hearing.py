@@ -12,6 +12,7 @@ import warnings
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import wait as wait_for
+from functools import partial
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from budwood._core.events import Recorded
 from budwood.api.event import Event
 from budwood.api.latch import Latch
 from budwood.api.look import Look
+from budwood.project.listening import wait_listening
 from budwood.stores import Store
 
 if TYPE_CHECKING:
@@ -106,7 +108,8 @@ class Hearing:
     def catch_up(self, within_s: float) -> bool:
         """Wait in this thread until everything was heard, or cannot be while it waits; say whether everything was."""
         with self._news:
-            self._news.wait_for(lambda: self.done.is_set or self.is_held_up_here(), within_s)
+            enough = partial(self._news.wait_for, lambda: self.done.is_set or self.is_held_up_here())
+            wait_listening(enough, within_s)
         return self.done.is_set
 
     # --- the thread of its own ---

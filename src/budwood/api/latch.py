@@ -1,13 +1,15 @@
 """Something that happens once, to be waited for by threads and by event loops alike.
 
-Knows threads and asyncio; must not know runs. An event loop is only ever told by `call_soon_threadsafe`, so that
-nothing here can block it.
+Knows threads, asyncio and signals that come late; must not know runs. An event loop is only ever told by
+`call_soon_threadsafe`, so that nothing here can block it.
 """
 
 import asyncio
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+
+from budwood.project.listening import wait_listening
 
 
 class Latch:
@@ -33,7 +35,7 @@ class Latch:
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait in this thread, for at most so long; say whether it has happened. Ctrl-C ends the wait."""
-        return self._event.wait(timeout_s)
+        return wait_listening(self._event.wait, timeout_s)
 
     async def reached(self, timeout_s: float | None = None) -> bool:
         """Wait in the running event loop, for at most so long; say whether it has happened."""

@@ -5,11 +5,14 @@ thread and no store may be open when it is called: neither survives a fork.
 """
 
 import os
+import select
 import signal
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from budwood.project.listening import wait_listening
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ def detach(log: Path) -> Background | Foreground:
         return Background(lambda: _signal_ready(write_fd))
     os.close(write_fd)
     os.close(log_fd)
+    wait_listening(lambda slice_s: bool(select.select([read_fd], [], [], slice_s)[0]))
     under_way = os.read(read_fd, 1) != b""
     os.close(read_fd)
     if under_way:

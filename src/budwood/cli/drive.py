@@ -5,13 +5,13 @@ of functions end with it, and are made again by the next drive.
 Whatever the driver raises comes out here unchanged. The store is the driver's until its thread has ended.
 """
 
-import math
 import os
 import signal
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Literal
@@ -28,6 +28,7 @@ from budwood.engine.driver import Driver, Listener, Opening
 from budwood.engine.verdict import Exit, Verdict
 from budwood.errors import LeaseHeld
 from budwood.executors.base import Executor
+from budwood.project.listening import wait_listening
 from budwood.project.place import Project, holder
 from budwood.project.telling import LEAVE_WITHIN_S, Telling, both
 from budwood.project.words import counted, some
@@ -37,8 +38,6 @@ from budwood.strategies import Strategy
 _EVERY_S = 0.125
 """News are fetched and drawn at most so often."""
 _LEAVE_WITHIN_S = 10.0
-_LISTEN_S = 0.5
-"""So long at most a signal waits to be heard."""
 _SHOWN_COSTS = 30
 """Rows of the table of costs at the end; `budwood cost` shows all."""
 _SWITCH_S = 0.0005
@@ -145,15 +144,16 @@ class Drive:
     def _next(self, due_s: float | None, drawn_s: float) -> _Item | None:
         tick_s = self._view.tick_s
         ends = [due_s, None if tick_s is None else max(drawn_s, time.monotonic() - tick_s) + tick_s, self._leave_by_s]
-        soonest_s = min((end for end in ends if end is not None), default=math.inf)
-        while True:
-            left_s = soonest_s - time.monotonic()
-            try:
-                # A signal that comes right before the wait is handled after it: Python looks for them in between.
-                return self._inbox.get(timeout=max(0.0, min(left_s, _LISTEN_S)))
-            except Empty:
-                if left_s <= _LISTEN_S:
-                    return None
+        soonest_s = min((end for end in ends if end is not None), default=None)
+        found: list[_Item] = []
+
+        def take(slice_s: float) -> bool:
+            with suppress(Empty):
+                found.append(self._inbox.get(timeout=slice_s))
+            return bool(found)
+
+        wait_listening(take, None if soonest_s is None else soonest_s - time.monotonic())
+        return found[0] if found else None
 
     def _show(self) -> None:
         while not self._remarks.empty():

@@ -18,6 +18,7 @@ from budwood._core.events import Recorded
 from budwood._core.state import RunState
 from budwood.errors import BudwoodError, UsageError
 from budwood.project.delivered import Delivered
+from budwood.project.listening import wait_listening
 from budwood.project.parcels import MOST_EVENTS, Parcel, parcels
 from budwood.settings.addresses import can_be_posted_to, shown
 from budwood.stores import Store
@@ -132,7 +133,7 @@ class Webhook:
         self._leave_by(time.monotonic() + within_s)
         try:
             if self._thread.is_alive():
-                self._thread.join(within_s)
+                wait_listening(self._has_left, within_s)
         finally:
             with self._news:
                 missing, problem = self._seen - self._sent, self._problem
@@ -143,6 +144,10 @@ class Webhook:
             self._thread.join(_END_WITHIN_S)
         problem = (problem or "no answer in time") if missing else self._delivered.problem
         return Delivery(address=shown(self._address), missing=missing, problem=problem)
+
+    def _has_left(self, within_s: float) -> bool:
+        self._thread.join(within_s)
+        return not self._thread.is_alive()
 
     def _begin(self) -> None:
         try:
