@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.program import call
 
+import budwood
 from budwood.stores import Store, open_store
 
 WHY = "has not begun: its driver died before the first event"
@@ -54,12 +55,26 @@ def test_json_has_the_command_that_begins_it(claimed: Store, tmp_path: Path) -> 
 def test_what_has_no_file_can_only_be_made_anew(tmp_path: Path) -> None:
     with open_store(tmp_path / ".budwood" / "store.db") as store:
         store.claim("c1a1med", name="best-of", source="", fresh=True)
-    hint = "nothing of best-of was written; what made it, budwood best-of … or a program, makes another"
+    again = "what made it, budwood best-of … or a program, makes another"
+    hint = f"nothing of best-of was written, and it is not listed; {again}"
     ran = call("resume", "best-of", cwd=tmp_path)
     assert (ran.code, ran.err) == (2, f"error: run best-of {WHY}\n\nhint: {hint}\n")
-    for words in ((), ("status",), ("show",), ("why",)):
-        ran = call(*words, cwd=tmp_path)
-        assert (ran.code, hint in ran.out + ran.err, "budwood run" in ran.out + ran.err) == (0, True, False), words
+    for command in ("status", "show", "why"):
+        ran = call(command, "best-of", cwd=tmp_path)
+        assert (ran.code, hint in ran.out + ran.err, "budwood run" in ran.out + ran.err) == (0, True, False), command
+
+
+def test_what_nobody_can_begin_is_not_listed(claimed: Store, tmp_path: Path) -> None:
+    claimed.claim("c1a1med2", name="best-of", source="", fresh=True)
+    for words in ((), ("ls",), ("ls", "--all", "--json"), ("status",), ("show", "last")):
+        said = call(*words, cwd=tmp_path)
+        text = said.out + said.err
+        assert (said.code, "night" in text, "best-of" in text) == (0, True, False), words
+    assert "there is no run 'best'" in call("show", "best", cwd=tmp_path).err
+    assert [run.name for run in budwood.runs(directory=tmp_path)] == ["night"]
+    assert call("store", "verify", cwd=tmp_path).code == 0
+    claimed.acquire("c1a1med2", "pid 4242 on host")
+    assert "best-of" in call("ls", cwd=tmp_path).out
 
 
 def test_what_a_program_named_is_begun_under_that_name(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -248,3 +250,19 @@ def test_what_is_compared_can_be_read_as_a_page_and_file_by_file(halves: Halves,
     some = json.loads(halves.call("compare", "best-of", "try-1", "try-2", "--json").out)
     assert list(some["files"]) == ["a & b.txt", "left.txt"]
     assert "exclude each other" in halves.call("compare", "best-of", "--json", "--diff", code=2).err
+
+
+@pytest.mark.crash
+def test_killed_before_its_first_event_it_is_not_listed_and_stands_in_nobodys_way(halves: Halves) -> None:
+    halves.setter("lefty", "left", 5)
+    words = ("best-of", TASK, "-n", "1", "--agent", "lefty", "--score", SCORE)
+    victim = [sys.executable, "-m", "tests.workshop.victim", "0", *words]
+    env = {**halves.env, "PYTHONPATH": str(Path(__file__).parents[2])}
+    died = subprocess.run(victim, cwd=halves.root, env=env, capture_output=True, timeout=120, check=False)
+    assert died.returncode == -signal.SIGKILL
+    assert json.loads(halves.call("ls", "--json").out) == {"runs": []}
+    assert "nothing of best-of was written, and it is not listed" in halves.call("resume", "best-of", code=2).err
+    halves.call(*words)
+    [run] = json.loads(halves.call("ls", "--json").out)["runs"]
+    assert (run["name"], run["state"]) == ("best-of-2", "finished")
+    assert halves.call("status").out.startswith("best-of-2")

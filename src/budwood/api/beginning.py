@@ -35,7 +35,7 @@ from budwood.executors.local import find_binary
 from budwood.plans import Plan, task_defaults
 from budwood.project.asking import Asked, ask, refuse_moved, refuse_unbegun
 from budwood.project.executing import make_executor
-from budwood.project.find import find_run, newest_of
+from budwood.project.find import find_run, listed, newest_of
 from budwood.project.place import Project, project_of, this_machine
 from budwood.project.planned import Planned, fresh_run_id, make_planned, read_planned
 from budwood.project.resuming import go_on_with
@@ -181,7 +181,7 @@ def runs(*, store: Place | None = None, directory: Place | None = None) -> list[
     """List all runs of a store, oldest first."""
     project = given.project_at(directory)
     with project.open_store(project.resolve(flags={"store": _text(store)}), create=False) as opened:
-        return [_opened(opened, run=row.id, name=row.name)[0] for row in opened.runs()]
+        return [_opened(opened, run=row.id, name=row.name)[0] for row in listed(opened)]
 
 
 # --- which run is meant ---

@@ -66,9 +66,10 @@ def _items(found: Iterable[tuple[str, str]], incomplete: str) -> list[Completion
 
 def _run_names(ctx: click.Context) -> Iterable[tuple[str, str]]:
     from budwood.cli.looking import looking
+    from budwood.project.find import listed
 
     with looking(_given(ctx, "where")) as (_, store):
-        runs = store.runs()
+        runs = listed(store)
     for row in reversed(runs):
         yield row.name, row.phase.value
     if runs:

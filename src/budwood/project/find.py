@@ -12,9 +12,21 @@ from budwood.errors import NoSuchId, UsageError
 from budwood.stores import Store
 
 
+def listed(store: Store) -> list[RunRow]:
+    """List the runs, oldest first, but those of which nothing was written before their drivers died.
+
+    Where a run has no file, nobody could begin it either: there would be nothing that anybody could do about it.
+    """
+    return [row for row in store.runs() if _is_listed(store, row)]
+
+
+def _is_listed(store: Store, row: RunRow) -> bool:
+    return bool(row.last_event or row.source) or store.holder(row.id) is not None
+
+
 def find_run(store: Store, given: str) -> RunRow:
-    """Find the run that is meant."""
-    runs = store.runs()
+    """Find the run that is meant; one that is not listed, by its whole name or id alone."""
+    runs = [row for row in store.runs() if _is_listed(store, row) or given in (row.name, row.id)]
     if not runs:
         raise NoSuchId(f"there are no runs in {store.where}", hint="budwood run FILE starts one")
     if given == LAST:
@@ -66,7 +78,8 @@ def begin_command(run: RunRow) -> str:
     Of any other nothing is known, not even what was wanted: only who made it can make it again, as another run.
     """
     if not run.source:
-        return f"nothing of {run.name} was written; what made it, budwood best-of … or a program, makes another"
+        again = "what made it, budwood best-of … or a program, makes another"
+        return f"nothing of {run.name} was written, and it is not listed; {again}"
     if not run.source.startswith("/"):
         name = run.source.partition(" in /")[0]  # as it was given: the run's own may be another
         return f"run the program again that made it, with budwood.start(…, name={name!r})"

@@ -8,6 +8,7 @@ from budwood.cli.looking import json_option, looking, note, now_ms, store_option
 from budwood.cli.shapes import run_shape
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import tinted
+from budwood.project.find import listed
 from budwood.project.times import ago
 from budwood.project.words import money
 
@@ -35,7 +36,7 @@ def command(everything: bool, as_json: bool, where: str | None) -> None:
     Example: budwood ls
     """
     with looking(where) as (_, store):
-        known = store.runs()
+        known = listed(store)
         rows = known if everything or as_json else known[-_SHOWN:]
         drivers = {row.id: None if row.phase in ENDED_RUN else store.holder(row.id) for row in rows}
     if as_json:

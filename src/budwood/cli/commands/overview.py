@@ -10,7 +10,7 @@ from budwood.cli.looking import read_state
 from budwood.cli.standing import answer_command, open_command
 from budwood.cli.text import bold, one_line
 from budwood.cli.verdict import more_flag
-from budwood.project.find import NOT_BEGUN, begin_command
+from budwood.project.find import NOT_BEGUN, begin_command, listed
 from budwood.project.place import find_project
 from budwood.project.strategy import created_of
 from budwood.project.words import some
@@ -38,7 +38,7 @@ def show_overview() -> None:
         click.echo(_BEGIN)
         return
     with project.open_store(resolved, create=False) as store:
-        rows = store.runs()
+        rows = listed(store)
         moved = {row.id: place for row in rows if (place := store.moved_to(row.id)) is not None}
         drivers = {row.id: None if row.phase in ENDED_RUN else store.holder(row.id) for row in rows}
         asking = {row.id: found for row in rows if row.id not in moved and (found := _questions(store, row))}
@@ -52,11 +52,11 @@ def show_overview() -> None:
     runs = [row for row in rows if row.phase not in ENDED_RUN and row not in needs and row.id not in moved]
     ended = [row for row in rows if row.phase in ENDED_RUN and row not in needs and row.id not in moved][-_ENDED:]
     _write_needs(needs, drivers, asking, searching)
-    for title, listed in (("Runs", runs), ("Ended", ended)):
-        if listed:
+    for title, some_rows in (("Runs", runs), ("Ended", ended)):
+        if some_rows:
             click.echo(bold(title))
-            write_runs(listed, drivers, indent="  ")
-            _write_searches(listed, searching)
+            write_runs(some_rows, drivers, indent="  ")
+            _write_searches(some_rows, searching)
             click.echo()
     for row in rows:
         if row.id in moved:

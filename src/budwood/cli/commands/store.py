@@ -17,7 +17,7 @@ from budwood.cli.text import is_terminal
 from budwood.cli.verify import differences
 from budwood.cli.whole import whole_file
 from budwood.errors import LeaseHeld, UsageError
-from budwood.project.find import find_run
+from budwood.project.find import find_run, listed
 from budwood.project.place import Project, find_project
 from budwood.project.words import counted
 from budwood.settings import Resolved
@@ -209,7 +209,7 @@ def _take(source: str, target: Store) -> None:
 
 def _move(source: str, project: Project, resolved: Resolved, *, named: str | None) -> None:
     with open_store(source, create=False) as other:
-        runs = other.runs() if named is None else [find_run(other, named)]
+        runs = listed(other) if named is None else [find_run(other, named)]
         if not runs:
             note(f"there are no runs in {other.where}")
             return
