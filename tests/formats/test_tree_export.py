@@ -5,12 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.world import wait_for
+from tests.formats.there_and_back import OTHER, cancel_when, decisions, states, there_and_back
 from tests.search.grove import Grove
 
 pytestmark = pytest.mark.slow
-
-OTHER = "other.db"
 
 
 @pytest.fixture
@@ -20,19 +18,6 @@ def grove(tmp_path: Path) -> Iterator[Grove]:
         yield made
     finally:
         made.end()
-
-
-def decisions(grove: Grove, *more: str) -> str:
-    return grove.call("show", "plan", "--decisions", *more).out
-
-
-def there_and_back(grove: Grove) -> dict[str, object]:
-    """Write the run as a manifest, and read that into another store."""
-    file = grove.root.parent / "exported" / "manifest.json"
-    grove.call("store", "export", "plan", "--manifest", str(file))
-    said = grove.call("store", "import-manifest", str(file), "--plan", "plan.toml", "--store", OTHER, "--json")
-    found: dict[str, object] = json.loads(said.out)
-    return found
 
 
 def test_a_finished_one(grove: Grove) -> None:
@@ -51,24 +36,10 @@ def test_a_finished_one(grove: Grove) -> None:
     assert (shown["state"], shown["reason"], shown["best"]) == ("finished", "max_depth", "d2-e0004")
 
 
-def states(grove: Grove, *more: str) -> dict[str, object]:
-    """Where a run stands, and every task of it."""
-    shown = json.loads(grove.call("show", "plan", "--json", *more).out)
-    return {"run": shown["run"]["state"], **{task["id"]: (task["state"], task["because"]) for task in shown["tasks"]}}
-
-
-def cancel_when_it_hangs(grove: Grove, *words: str) -> None:
-    """Begin to drive, and give something up while one idea never ends."""
-    driver = grove.start("run", "plan.toml", "--quiet")
-    wait_for(lambda: "d1-e0002 1" in (grove.ledger.read_text() if grove.ledger.exists() else ""), what="the second")
-    grove.call("cancel", "plan", *words)
-    driver.wait(60)
-
-
 def test_one_of_which_an_evaluation_was_cancelled(grove: Grove) -> None:
     grove.ideas(a="worth 1", b="hang at depth 1, worth 2")
     grove.beam(options={"max_depth": 2}, slots=2)
-    cancel_when_it_hangs(grove, "d1-e0002")
+    cancel_when(grove, "d1-e0002 1", "d1-e0002")
     assert states(grove)["d1-e0002"] == ("cancelled", None)
     found = there_and_back(grove)
     assert (found["cancelled"], found["requeued"]) == (1, [])
@@ -80,7 +51,7 @@ def test_one_of_which_an_evaluation_was_cancelled(grove: Grove) -> None:
 def test_one_that_was_given_up_stays_so_until_somebody_retries_it(grove: Grove) -> None:
     grove.ideas(a="worth 1", b="hang at depth 1, worth 2", c="worth 3")
     grove.beam(options={"max_depth": 2})
-    cancel_when_it_hangs(grove)
+    cancel_when(grove, "d1-e0002 1")
     assert (states(grove)["run"], states(grove)["d1-e0003"]) == ("cancelled", ("cancelled", None))
     found = there_and_back(grove)
     assert (found["done"], found["cancelled"], found["requeued"]) == (1, 2, [])

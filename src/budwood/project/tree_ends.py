@@ -39,11 +39,16 @@ class Ends:
     ) -> None:
         """Say what came of asking for ideas, where somebody was asked; `node_task` has the task of every node there."""
         at_ms = self._record.state.at_ms
-        if failure is not None and failure.given_up is not None:
+        if failure is not None:
             because = node_task.get(str(failure.because))
-            self._give_up(task, failure, None if because is None else because + IDEAS_SUFFIX, at_ms)
-        elif failure is not None:
-            self._record.fail(task, failure, at_ms, at_ms)
+            self._end_badly(
+                task,
+                failure,
+                tries=failure.attempt,
+                because=None if because is None else because + IDEAS_SUFFIX,
+                began=at_ms,
+                ended=at_ms,
+            )
         elif ideas is not None:
             notes = {FOLDER + name.removeprefix(f"{task}/"): text for name, text in ideas.items()}
             self._record.succeed(task, at_ms, at_ms, notes=notes)
@@ -53,20 +58,34 @@ class Ends:
         state, task = self._record.state, task_of[one.id]
         began, ended = one.started_at_ms or state.at_ms, one.finished_at_ms or state.at_ms
         failure = one.failure or Failure()
-        was_ended = failure.last_error_type == failure.given_up == "cancelled"  # it ran, and that was its last attempt
-        for _ in range(one.tries - (one.state in ("completed", "failed") or was_ended)):
-            message = failure.message if one.is_open and failure.message else _EARLIER
-            kind = failure.last_error_type if failure.given_up else failure.error_type
-            earlier = Failure(error_type=kind, message=message, timed_out=failure.timed_out)
-            self._record.fail(task, earlier, began, began, will_retry=True)
+        if one.state == "failed" or failure.given_up is not None:
+            because = task_of.get(str(failure.because))
+            self._end_badly(task, failure, tries=one.tries, because=because, began=began, ended=ended)
+            return
+        message = failure.message if one.is_open and failure.message else _EARLIER
+        self._fail_before(task, failure, one.tries - (one.state == "completed"), began, message=message)
+        if one.state == "completed":
+            self._succeed(one, at, task, began, ended)
+
+    def _end_badly(
+        self, task: str, why: Failure, *, tries: int | None, because: str | None, began: int, ended: int
+    ) -> None:
+        """Say that a task failed or was given up, after so many tries."""
+        was_ended = why.last_error_type == why.given_up == "cancelled"  # it ran, and that was its last attempt
+        ends_by_attempt = why.given_up is None or was_ended
+        self._fail_before(task, why, (tries or 0) - ends_by_attempt, began)
         if was_ended:
             self._record.end_cancelled(task, began, ended)
-        elif failure.given_up is not None:
-            self._give_up(task, failure, task_of.get(str(failure.because)), ended)
-        elif one.state == "failed":
-            self._record.fail(task, failure, began, ended)
-        elif one.state == "completed":
-            self._succeed(one, at, task, began, ended)
+        elif why.given_up is not None:
+            self._give_up(task, why, because, ended)
+        else:
+            self._record.fail(task, why, began, ended)
+
+    def _fail_before(self, task: str, why: Failure, times: int, at_ms: int, *, message: str = _EARLIER) -> None:
+        kind = why.last_error_type if why.given_up else why.error_type
+        earlier = Failure(error_type=kind, message=message, timed_out=why.timed_out)
+        for _ in range(times):
+            self._record.fail(task, earlier, at_ms, at_ms, will_retry=True)
 
     def _succeed(self, one: Evaluation, at: str, task: str, began: int, ended: int) -> None:
         state = self._record.state
