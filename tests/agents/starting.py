@@ -21,6 +21,13 @@ def moment(year: int, month: int, day: int, hour: int = 0, minute: int = 0, *, z
     return int(datetime(year, month, day, hour, minute, tzinfo=zone).timestamp() * 1_000)
 
 
+def write_python(folder: Path) -> None:
+    """Lay down the python3 that the fakes ask for: one that looks for no packages starts in a third of the time."""
+    python = folder / "python3"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
+    python.chmod(0o755)
+
+
 class Bench:
     """A place with a prompt, a workspace, a home and a state directory."""
 
@@ -33,10 +40,7 @@ class Bench:
         self.programs = root / "programs"
         for directory in (self.home, self.state, self.workspace, self.programs):
             directory.mkdir()
-        # The fakes ask for python3: one that looks for no packages starts in a third of the time.
-        python = self.programs / "python3"
-        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
-        python.chmod(0o755)
+        write_python(self.programs)
 
     def assignment(self, prompt: str = "Do it.") -> Assignment:
         """Write the prompt down."""

@@ -1,12 +1,10 @@
 """Agents through whole runs: the fakes on the PATH speak as the real ones do, and a model's endpoint is on loopback."""
 
-import sys
-
 import pytest
 from tests.agents.model.stub import KEY, Stub, completion, refusal
-from tests.agents.starting import FAKES
 from tests.cli.world import wait_for
 from tests.support.cases import at_length
+from tests.workshop.fakes import with_fakes
 from tests.workshop.site import Site, task
 
 from budwood._core.events import AttemptQueued, AttemptStarted, Recorded, RunPaused, RunWaiting
@@ -19,16 +17,7 @@ RESUMES = {"claude": "--resume", "codex": "resume", "gemini": "-r", "opencode": 
 
 @pytest.fixture
 def site(site: Site) -> Site:
-    """Put the fakes on the PATH."""
-    programs = site.root.parent / "programs"
-    programs.mkdir()
-    # The fakes ask for python3: one that looks for no packages starts in a third of the time.
-    (programs / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
-    (programs / "python3").chmod(0o755)
-    site.env["PATH"] = f"{FAKES}:{programs}:{site.env['PATH']}"
-    site.env["PYTHONDONTWRITEBYTECODE"] = "1"
-    site.env |= {"no_proxy": "127.0.0.1", "NO_PROXY": "127.0.0.1"}
-    return site
+    return with_fakes(site)
 
 
 def asking(name: str, words: str, **keys: object) -> str:

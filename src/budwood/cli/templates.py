@@ -3,7 +3,7 @@
 Knows what was detected. Must not look for anything itself.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -96,20 +96,22 @@ prompt = "Read the newest changes as a strict reviewer would, and put right what
 # check = "…"                 # another check for this task
 """
 
-_BEST_OF = """\
-# Several attempts at one task; the best is chosen, or made of the parts of several. Write your own task, then:
-#   budwood run plan.toml
-#   budwood compare plan
-#   budwood merge plan
+_SEARCH = """\
+# {about}, then:
+{commands}
 
 [run]
-strategy = "best-of"
+strategy = "{strategy}"
 budget_usd = 10        # the run pauses when so much is spent; what a subscription pays for is not counted
 # A command that prints how good it is. This one counts the lines of all files: fewer are better.
 score = {{ run = "git ls-files -z | xargs -0 cat | wc -l", direction = "min" }}
 
 [run.options]
-prompt = "Find code here that is not needed, and remove it. Nothing may work differently."
+{options}"""
+
+_PROMPT = 'prompt = "Find code here that is not needed, and remove it. Nothing may work differently."'
+
+_BEST_OF = """\
 n = 3                  # so many attempts at once, each in a workspace of its own
 hints = ["look for what is written twice", "look for what nobody calls", "look for what is longer than it need be"]
 # agents = {agents}    # dealt round, as hints are; so are models
@@ -119,19 +121,6 @@ synthesise = "union"   # merge what attempts made, and keep that if it is better
 """
 
 _BEAM = """\
-# Ideas, each a file in ideas/, are tried at the best candidates, depth by depth. Write your own ideas and score, then:
-#   budwood run plan.toml --dry-run
-#   budwood run plan.toml
-#   budwood tree plan
-#   budwood merge plan
-
-[run]
-strategy = "beam"
-budget_usd = 10        # the run pauses when so much is spent; what a subscription pays for is not counted
-# A command that prints how good it is. This one counts the lines of all files: fewer are better.
-score = { run = "git ls-files -z | xargs -0 cat | wc -l", direction = "min" }
-
-[run.options]
 ideas = "ideas"        # tried in the order of their names; a candidate that is worse than its parent goes no further
 beam_width = 2         # so many candidates of a depth are grown from at the next
 max_depth = 2
@@ -149,19 +138,6 @@ _IDEAS = {
 }
 
 _MCTS = """\
-# A tree of candidates, grown where scores promise most; what attempts learnt is handed on. Write your own task, then:
-#   budwood run plan.toml
-#   budwood tree plan
-#   budwood merge plan
-
-[run]
-strategy = "mcts"
-budget_usd = 10        # the run pauses when so much is spent; what a subscription pays for is not counted
-# A command that prints how good it is. This one counts the lines of all files: fewer are better.
-score = { run = "git ls-files -z | xargs -0 cat | wc -l", direction = "min" }
-
-[run.options]
-prompt = "Find code here that is not needed, and remove it. Nothing may work differently."
 attempts = 12
 # synthesis = false    # never merge two candidates
 # lessons = false      # tell attempts nothing of others
@@ -183,18 +159,37 @@ def agent_files(found: Detected) -> dict[str, str]:
 def best_of_files(found: Detected) -> dict[str, str]:
     """Write settings with what was detected, and several attempts at one task."""
     agents = msgspec.json.encode(found.agents[:3] or ("claude", "codex")).decode()
-    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: _BEST_OF.format(agents=agents)}
+    plan = _search(
+        "best-of",
+        "Several attempts at one task; the best is chosen, or made of the parts of several. Write your own task",
+        commands=("run plan.toml", "compare plan", "merge plan"),
+        options=f"{_PROMPT}\n{_BEST_OF.format(agents=agents)}",
+    )
+    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: plan}
 
 
 def beam_files(found: Detected) -> dict[str, str]:
     """Write settings with what was detected, and ideas that are tried depth by depth."""
     ideas = {f"ideas/{name}": text for name, text in _IDEAS.items()}
-    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: _BEAM, **ideas}
+    plan = _search(
+        "beam",
+        "Ideas, each a file in ideas/, are tried at the best candidates, depth by depth. "
+        "Write your own ideas and score",
+        commands=("run plan.toml --dry-run", "run plan.toml", "tree plan", "merge plan"),
+        options=_BEAM,
+    )
+    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: plan, **ideas}
 
 
 def mcts_files(found: Detected) -> dict[str, str]:
     """Write settings with what was detected, and a search that grows a tree."""
-    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: _MCTS}
+    plan = _search(
+        "mcts",
+        "A tree of candidates, grown where scores promise most; what attempts learnt is handed on. Write your own task",
+        commands=("run plan.toml", "tree plan", "merge plan"),
+        options=f"{_PROMPT}\n{_MCTS}",
+    )
+    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: plan}
 
 
 TEMPLATES: dict[str, Callable[[Detected], dict[str, str]]] = {
@@ -205,6 +200,12 @@ TEMPLATES: dict[str, Callable[[Detected], dict[str, str]]] = {
     "mcts": mcts_files,
 }
 """By name, what makes the files, by their paths; settings and plan are among them."""
+
+
+def _search(strategy: str, about: str, *, commands: Sequence[str], options: str) -> str:
+    """Write the plan of a search: what it does, what to call then, and what is its own."""
+    calls = "\n".join(f"#   budwood {command}" for command in commands)
+    return _SEARCH.format(strategy=strategy, about=about, commands=calls, options=options)
 
 
 def _agent_settings(found: Detected) -> str:
