@@ -138,6 +138,12 @@ def test_a_revision_goes_on_with_what_was_left_under_a_new_number(evening: Eveni
     assert evening.head("lane-api") == state.heads["lane api"]
     old = evening.call("diff", "night", "views.1", "views", "--name-only")
     assert (old.code, old.out) == (0, "a.txt\n")
+    assert task.made is not None
+    first, second = (
+        evening.call("diff", "night", "views.1", "--json").json,
+        evening.call("diff", "night", "views", "--json").json,
+    )
+    assert (first["older"], task.made.left.base) == (second["older"], first["newer"])  # as a whole, from where it began
 
 
 def test_a_run_without_workspaces_has_nothing_to_review(evening: Evening) -> None:

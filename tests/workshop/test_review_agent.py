@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.agents.starting import FAKES
 from tests.cli.world import wait_for
+from tests.workshop.fakes import with_fakes
 from tests.workshop.kept_in import box, kept_in
 from tests.workshop.site import Site, do, steps, task
 
@@ -161,19 +161,53 @@ def test_what_is_scored_is_scored_first_and_what_is_not_valid_is_not_reviewed(si
     assert (poor.error and poor.error.type, poor.reviewed) == ("score", None)
 
 
+# --- what people see ---
+
+
+def test_while_it_is_reviewed_everybody_can_see_by_whom(site: Site, began: Path) -> None:
+    gate = site.root.parent / "gate"
+    driver = site.start("run", plan(site, task("a", WORK, reviewer=held(gate), score="wc -l < made.txt")))
+    wait_for(lambda: Path(f"{gate}.pids").exists(), what="the review")
+    says = "script reviews what it made"
+    [running] = json.loads(site.call("status", "plan", "--json").out)["running"]
+    assert running["progress"] == says
+    assert says in site.call("status", "plan").out
+    assert says in site.call("show", "plan", "a").out
+    watcher = site.start("watch", "plan", "--jsonl")
+    gate.touch()
+    assert site.finish(driver).code == 0
+    assert says in site.finish(watcher).out
+    assert says not in site.call("show", "plan", "a").out
+
+
+def test_what_was_sent_back_is_shown_and_reviewed_as_a_whole(site: Site, began: Path) -> None:
+    (site.root / "budwood.toml").write_text(
+        "[agents.reads]\nagent = 'command'\ncommand = ['sh', '-c', 'cat \"$BUDWOOD_PROMPT_FILE\"; "
+        'test "$BUDWOOD_ATTEMPT" = 3 && echo accept > "$BUDWOOD_VERDICT" || '
+        'echo send back > "$BUDWOOD_VERDICT"\']\n'
+    )
+    write = do("write", path="made-{attempt}.txt", text="x\n")
+    site.call("run", plan(site, task("a", (*WORK, write), reviewer={"agent": "reads"})))
+    ends = site.ends()
+    base = site.git("rev-parse", "HEAD")
+    assert [end.left and end.left.began for end in ends] == [base] * 3
+    assert [end.left and end.left.files for end in ends] == [2, 2, 2]  # each says what it did itself
+    whole = ["made-1.txt", "made-2.txt", "made-3.txt", "made.txt"]
+    assert site.call("diff", "plan", "a", "--name-only").out.split() == whole
+    assert site.call("diff", "plan", "a.2", "--name-only").out.split() == [whole[0], whole[1], whole[3]]
+    assert site.call("diff", "plan", "a.2", "a.3", "--name-only").out.split() == [whole[2], whole[3]]
+    assert "made-1.txt" in site.log_of("a")  # its reviewer was shown that, too, the third time
+    assert site.call("apply", "plan", "a").out.split() == whole
+    assert (site.root / "made.txt").read_text() == "more\n" * 3
+
+
 # --- limits, logins ---
 
 
 @pytest.fixture
 def fakes(site: Site) -> Site:
     """Put programs on the PATH that speak as the real ones do."""
-    programs = site.root.parent / "programs"
-    programs.mkdir()
-    (programs / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
-    (programs / "python3").chmod(0o755)
-    site.env["PATH"] = f"{FAKES}:{programs}:{site.env['PATH']}"
-    site.env["PYTHONDONTWRITEBYTECODE"] = "1"
-    return site
+    return with_fakes(site)
 
 
 @pytest.mark.parametrize(("name", "cost"), [("claude", 0.525), ("codex", None)])

@@ -123,7 +123,7 @@ def revised(task: TaskState, wish: str) -> None:
 
 
 def _going_on(made: Made, wish: str) -> GoOn:
-    told = made.told
+    left, told = made.left, made.told
     if told is None:
-        return GoOn(made.left.candidate, "", None, (0, 0, 0), wish)
-    return GoOn(made.left.candidate, told.agent, told.session, told.spent, wish)
+        return GoOn(left.candidate, "", None, (0, 0, 0), wish, began=left.began)
+    return GoOn(left.candidate, told.agent, told.session, told.spent, wish, began=left.began)

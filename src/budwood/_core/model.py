@@ -310,6 +310,13 @@ class Left(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What lies in the directory alone: too large, or without bytes of its own."""
     outside: tuple[str, ...] = ()
     """What of the user's own changed while it worked, whoever did that."""
+    since: str = ""
+    """The commit that the work began with, where attempts before it had a part in that."""
+
+    @property
+    def began(self) -> str:
+        """Name the commit that the whole work began with, however many attempts had a part in it."""
+        return self.since or self.base
 
 
 class Told(Struct, frozen=True, kw_only=True, omit_defaults=True):

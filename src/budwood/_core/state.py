@@ -96,6 +96,8 @@ class GoOn(NamedTuple):
     """What somebody wants of it beside."""
     unreviewed: Left | None = None
     """What its agent has made already, where only a review of it is missing."""
+    began: str = ""
+    """The commit that all of it began with."""
 
 
 class Note(NamedTuple):

@@ -5,7 +5,7 @@ Turns what happened to attempts into events. Knows the journal; must not know wh
 
 from collections.abc import Sequence
 
-from budwood._core.events import AttemptScoring, AttemptStarted, Event
+from budwood._core.events import AttemptScoring, AttemptStarted, Event, ProgressReported
 from budwood._core.judge import judge
 from budwood._core.model import AttemptPhase, Outcome
 from budwood._core.state import TaskState
@@ -74,6 +74,13 @@ class Reports:
         task = self._find(work_id)
         if task is not None and task.attempt is not None and task.attempt.phase is not AttemptPhase.SCORING:
             self._journal.record(AttemptScoring(task=task.spec.id, attempt=task.attempts))
+
+    def reviewing(self, work_id: str, *, agent: str) -> None:
+        """Let an attempt say that an agent reviews what it made: nothing is decided by that."""
+        task = self._find(work_id)
+        if task is not None and task.attempt is not None:
+            text = f"{agent} reviews what it made"
+            self._journal.record(ProgressReported(task=task.spec.id, attempt=task.attempts, text=text))
 
     def landed(self, events: Sequence[Event]) -> None:
         """Note what came of something that the merge queue wanted."""

@@ -110,6 +110,9 @@ class Sink(Protocol):
     def scoring(self, work_id: str) -> None:
         """Hear that what it made is kept, and is being scored."""
 
+    def reviewing(self, work_id: str, *, agent: str) -> None:
+        """Hear that what it made is kept, and that an agent is asked to review it."""
+
     def landed(self, events: Sequence[Event]) -> None:
         """Hear what came of something that the merge queue wanted."""
 

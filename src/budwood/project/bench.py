@@ -94,7 +94,7 @@ def _reviews(ground: Ground, agent_of: Callable[[str], Agent]) -> Callable[[Orde
             goal=order.goal,
             check=order.check or "",
             revision=order.wish,
-            changes=write_out(ground.repository.git, left.base, left.candidate).decode(errors="replace"),
+            changes=write_out(ground.repository.git, left.began, left.candidate).decode(errors="replace"),
         )
         return review_prompt_for(agent_of(order.reviewer.agent), briefing)
 

@@ -135,13 +135,14 @@ class Desk:
         return Candidate(state, number, end.phase, end.left, end.told)
 
     def base_of(self, candidate: Candidate) -> str:
-        """Return the commit that a candidate's changes are counted from: what its attempt began with.
+        """Return the commit that a candidate's changes are counted from: what its attempt began with, or the first of
+        those that went on with one another's work.
 
         What a search merged is part of what it made, and so its changes are counted from what the merged ones share.
         """
         task = candidate.task
         if len(task.spec.after) < 2 or not is_searched(self.state, task.spec):
-            return candidate.left.base
+            return candidate.left.began
         merged = [made.left.candidate for name in task.spec.after if (made := self.state.task(name).made) is not None]
         return self.git.ask("merge-base", "--octopus", *merged)
 

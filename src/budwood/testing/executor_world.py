@@ -126,6 +126,9 @@ class Post:
     def scoring(self, work_id: str) -> None:
         """Nothing is scored here."""
 
+    def reviewing(self, work_id: str, *, agent: str) -> None:
+        """Nothing is reviewed here."""
+
     def landed(self, events: Sequence[Event]) -> None:
         """Nothing is merged here."""
 

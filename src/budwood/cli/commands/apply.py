@@ -20,8 +20,8 @@ from budwood.review.applying import apply
 def command(run: str, candidate: str, where: str | None) -> None:
     """Write the files that a task of RUN changed into your checkout.
 
-    Only its own changes, not what it stands on. If you have changed one of the files since its attempt began, it is
-    named and nothing is written (exit code 4). Your index, branch and history stay as they are.
+    Only its own changes, not what it stands on. If you have changed one of the files since it was begun, it is named
+    and nothing is written (exit code 4). Your index, branch and history stay as they are.
 
     \b
     Example: budwood apply night form

@@ -25,8 +25,9 @@ def command(
 ) -> None:
     """Show what a task of RUN changed, or how two candidates differ.
 
-    Against what its attempt began with, or, where a search merged candidates, what those share; with two, from the
-    first to the second. TASK is what the task has come to, TASK.N what its attempt N left.
+    Against what its attempt began with, or the first of those that went on with one another's work; where a search
+    merged candidates, against what those share. With two, from the first to the second: night form.1 form.2 is what
+    the second attempt made of the first's. TASK is what the task has come to, TASK.N what its attempt N left.
 
     \b
     Example: budwood diff night form --stat

@@ -15,7 +15,7 @@ import msgspec
 
 from budwood._core.commands import Chore
 from budwood._core.events import Event
-from budwood._core.model import Outcome, Reviewer, RunSettings, StepEnd
+from budwood._core.model import Left, Outcome, Reviewer, RunSettings, StepEnd
 from budwood.agents.base import Agent, Price
 from budwood.durable import write_whole
 from budwood.engine.workshop.branches import Branches, made_by_us
@@ -100,7 +100,8 @@ class Bench:
         try:
             kept = self._kept(order)
             outside = self._outside(order.id)
-            left = describe(self._repository, kept, ref=self.ref(order.id), outside=outside, since=_since(order))
+            left = describe(self._repository, kept, ref=self.ref(order.id), outside=outside, start=_start(order))
+            left = msgspec.structs.replace(left, since=_since(order, kept, left))
             outcome = msgspec.structs.replace(faulty(outcome, self._means.attempts / order.id), left=left)
             if any(step.name == "setup" and step.exit_code == 0 for step in outcome.steps):
                 self._pool.note_setup(self._holder(order.id))
@@ -256,9 +257,18 @@ class Bench:
         return [name for name in changed if name.removeprefix("branch ") not in ours]
 
 
-def _since(order: Order) -> str | None:
+def _start(order: Order) -> str | None:
     """Name the commit that what is only to be reviewed began with; None where an attempt began by itself."""
     return None if order.unreviewed is None else order.unreviewed.base
+
+
+def _since(order: Order, kept: Kept, left: Left) -> str:
+    """Name the commit that the work began with which was gone on with; nothing where that is the attempt's own.
+
+    Where others were merged into it before it was gone on with, what they made would count as the task's.
+    """
+    goes_on = order.began != "" and kept.base == order.starts[0]
+    return order.began if goes_on and order.began != left.base else ""
 
 
 def _message(order: Order) -> str:

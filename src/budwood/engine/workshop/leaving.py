@@ -22,10 +22,10 @@ class Change(NamedTuple):
     removed: int
 
 
-def describe(repository: Repository, kept: Kept, *, ref: str, outside: Sequence[str], since: str | None) -> Left:
-    """Describe what was kept; `since` is the commit that its work began with, if that is not where it was laid out."""
+def describe(repository: Repository, kept: Kept, *, ref: str, outside: Sequence[str], start: str | None) -> Left:
+    """Describe what was kept; `start` is the commit that its work began with, if that is not where it was laid out."""
     git = repository.git
-    base = since or kept.base
+    base = start or kept.base
     change = changed(repository, base, kept.candidate)
     return Left(
         base=base,

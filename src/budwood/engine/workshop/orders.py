@@ -53,6 +53,8 @@ class Order(Work, frozen=True, kw_only=True):
     reviewer: str | Reviewer | None = None
     unreviewed: Left | None = None
     """What its agent has made before: only a review of that is missing, so that the agent is not asked again."""
+    began: str = ""
+    """The commit that the work began with which is gone on with."""
     allow_unchanged: bool = False
     unmarked: tuple[str, ...] = ()
     """Files that may hold no mark of a conflict when it ends."""
@@ -100,6 +102,7 @@ def make_order(state: RunState, task: TaskState, plain: Work) -> Order:
         check=spec.check,
         reviewer=spec.reviewer if spec.prompt and spec.run is None else None,
         unreviewed=None if go_on is None else go_on.unreviewed,
+        began="" if go_on is None else go_on.began,
         allow_unchanged=spec.allow_unchanged or spec.run is not None,
         unmarked=() if spec.errand is None else spec.errand.files,
         score=spec.score,

@@ -12,7 +12,7 @@ import msgspec
 
 from budwood._core.commands import Chore
 from budwood._core.events import Event
-from budwood._core.model import AttemptPhase, Outcome, RunSettings
+from budwood._core.model import AttemptPhase, Outcome, Reviewer, RunSettings
 from budwood.engine.inbox import Inbox
 from budwood.engine.workshop.later import TRIES, Later, due, every_later, is_later, joined, later_id
 from budwood.engine.workshop.orders import Order
@@ -233,6 +233,8 @@ class Workshop(Executor):
         self._preparing.add(order.id)
         if later.kind == "score":
             self._sink.scoring(order.id)
+        elif isinstance(order.reviewer, Reviewer):
+            self._sink.reviewing(order.id, agent=order.reviewer.agent)
         self._in_thread(lambda: self._bench.begin_later(later), then=lambda work: self._later_prepared(later, work))
 
     def _later_prepared(self, later: Later, work: Work | Outcome) -> None:
@@ -259,6 +261,10 @@ class Workshop(Executor):
     def scoring(self, work_id: str) -> None:
         """Pass it on."""
         self._sink.scoring(work_id)
+
+    def reviewing(self, work_id: str, *, agent: str) -> None:
+        """Pass it on."""
+        self._sink.reviewing(work_id, agent=agent)
 
     def landed(self, events: Sequence[Event]) -> None:
         """Pass it on."""
