@@ -31,13 +31,13 @@ notes.mkdir(parents=True)
 class Musing(Grove):
     """A grove with an agent that has ideas, unless it is told otherwise."""
 
-    def muses(self, *, options: dict[str, object] | None = None, says: dict[str, str], **keys: object) -> None:
+    def muses(self, *, says: dict[str, str], retries: int = 0, strict: bool = False) -> None:
         """Write the agent and a plan that asks it."""
         muse = self.root.parent / "muse.py"
         muse.write_text(MUSE.format(ledger=str(self.ledger), says=says))
         self.agent("muse", muse)
-        chosen = {"idea_agent": "muse", "beam_width": 2, "max_depth": 2, **(options or {})}
-        plan = self.root / self.beam(options=chosen, **keys)
+        chosen = {"idea_agent": "muse", "beam_width": 2, "max_depth": 2}
+        plan = self.root / self.beam(options=chosen, retries=retries, strict=strict)
         plan.write_text(plan.read_text().replace('ideas = "ideas"\n', ""))
 
     def check_same(self) -> dict[str, object]:

@@ -14,14 +14,16 @@ def lane_of(spec: TaskSpec) -> str:
     return f"task {spec.id}" if spec.lane is None else f"lane {spec.lane}"
 
 
-def is_searched(state: RunState, spec: TaskSpec) -> bool:
-    """Say whether a task is one of many that a search tries, of which it keeps the best."""
-    return state.strategy != PLAN and (spec.score is not None or state.strategy == BEST_OF)
+def is_searched(state: RunState, task: TaskState) -> bool:
+    """Say whether a task is one of many that a search tries, of which it keeps the best; who joined it is none."""
+    if state.strategy == PLAN or task.is_created:
+        return False
+    return task.spec.score is not None or state.strategy == BEST_OF
 
 
 def branched_heads(state: RunState) -> dict[str, str]:
     """Return where every line of history stands that a branch shows; those of a search have none."""
-    hidden = {lane_of(task.spec) for task in state.tasks if is_searched(state, task.spec)}
+    hidden = {lane_of(task.spec) for task in state.tasks if is_searched(state, task)}
     return {line: commit for line, commit in state.heads.items() if line not in hidden}
 
 
@@ -38,7 +40,7 @@ def take_in(state: RunState, task: TaskState, event: AttemptEnded, commands: lis
     if made is not None:
         task.made = made
         errand = task.spec.errand
-        if errand is None and is_searched(state, task.spec):
+        if errand is None and is_searched(state, task):
             state.heads[lane_of(task.spec)] = made.left.candidate  # no branch: most of what a search makes is not kept
         elif errand is None:
             task.review = Review.WAITING if made.left.files else None

@@ -30,7 +30,7 @@ def competes(state: RunState, task: TaskState) -> bool:
     """Say whether a task is one of several that want the same, of which one is wanted."""
     if task.spec.errand is not None or task.removed:
         return False
-    return is_searched(state, task.spec) or task.judgement is not None
+    return is_searched(state, task) or task.judgement is not None
 
 
 def choice(state: RunState) -> Choice | None:

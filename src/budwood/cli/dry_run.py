@@ -14,7 +14,7 @@ from budwood._core.machine import handle
 from budwood._core.model import ENDED_RUN, ENDED_TASK, PLAN, RunPhase, TaskPhase
 from budwood._core.replay import fold
 from budwood._core.reserve import reserve_of
-from budwood._core.state import RunState
+from budwood._core.state import RunState, TaskState
 from budwood.cli.costs import estimate_line
 from budwood.cli.text import one_line
 from budwood.cli.view.lines import revised_line
@@ -122,6 +122,13 @@ def _outlook(planned: Planned, name: str, state: RunState | None) -> Iterator[st
     if changed:
         yield f"settings would change: {', '.join(changed)}"
     yield _goes_on(state)
+    created = [task.spec.id for task in state.tasks if task.is_created and _is_to_be_done(task)]
+    if created:
+        yield f"{counted(len(created), 'task')} of these joined while it went on: {some(created, _SHOWN_TASKS)}"
+
+
+def _is_to_be_done(task: TaskState) -> bool:
+    return not task.removed and task.phase not in ENDED_TASK
 
 
 def _goes_on(state: RunState) -> str:

@@ -28,6 +28,7 @@ from budwood.engine.wanted import (
 )
 from budwood.errors import PlanError
 from budwood.plans import AGENT_RETRIES, AGENT_TIMEOUT_S, complete
+from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256
 
 _CREATED, _THERE = "created ", "there is already "
 _NEVER_DONE = (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED)
@@ -39,6 +40,8 @@ _INHERITED = (
     "allow_unchanged",
 )
 _OF_AGENTS = ("agent", "model")
+_OF_IDEAS = (IDEA_PATH, IDEA_SHA256)
+"""What a search says of the idea that a task tries, which what that creates does not."""
 
 
 def created_id(answer: str) -> str:
@@ -140,6 +143,7 @@ def _spec(state: RunState, new: NewTask, parent: TaskState | None) -> TaskSpec:
     )
     if parent is not None:
         taken = {name: getattr(parent.spec, name) for name in _INHERITED}
+        taken["env"] = {name: value for name, value in parent.spec.env.items() if name not in _OF_IDEAS}
         if new.run is None and new.agent is None:
             taken |= {name: getattr(spec, name) or getattr(parent.spec, name) for name in _OF_AGENTS}
         spec = msgspec.structs.replace(spec, **taken)

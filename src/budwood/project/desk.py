@@ -141,7 +141,7 @@ class Desk:
         What a search merged is part of what it made, and so its changes are counted from what the merged ones share.
         """
         task = candidate.task
-        if len(task.spec.after) < 2 or not is_searched(self.state, task.spec):
+        if len(task.spec.after) < 2 or not is_searched(self.state, task):
             return candidate.left.began
         merged = [made.left.candidate for name in task.spec.after if (made := self.state.task(name).made) is not None]
         return self.git.ask("merge-base", "--octopus", *merged)

@@ -131,14 +131,14 @@ def read_tree(store: Store, row: RunRow) -> Tree:
 
 
 def grow(state: RunState, attempts: Iterable[AttemptRow]) -> Tree:
-    """Put the tasks of a run into a tree; those of a plan by what they come after."""
+    """Put the tasks of a run into a tree; those of a plan by what they come after. What joined a search is left out."""
     rows: dict[int, list[AttemptRow]] = {}
     for attempt in attempts:
         rows.setdefault(attempt.task, []).append(attempt)
     thoughts = mcts_nodes(state) if state.strategy == MCTS else {}
     nodes: list[TreeNode] = []
     for task in state.tasks:
-        if task.removed or task.spec.errand is not None:
+        if task.removed or task.spec.errand is not None or (task.is_created and state.strategy != PLAN):
             continue
         node, thought = _node(task, rows.get(task.number, [])), thoughts.get(str(task.spec.id))
         if thought is not None:

@@ -7,7 +7,7 @@ rows of results and, under `score`, whole. Reads the store; writes below one fol
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -15,7 +15,7 @@ import msgspec
 
 from budwood._core.choice import ROOT
 from budwood._core.events import AttemptEnded, CandidatesJudged
-from budwood._core.model import OPEN_ATTEMPT, RunPhase, TaskPhase
+from budwood._core.model import OPEN_ATTEMPT, RunPhase, TaskId, TaskPhase
 from budwood._core.replay import fold
 from budwood._core.rows import AttemptRow, RunRow
 from budwood._core.scores import Judgement, Score
@@ -42,6 +42,8 @@ class Written:
     manifest: bytes
     files: Mapping[str, bytes] = field(default_factory=dict)
     """By path, seen from the folder."""
+    left_out: Sequence[TaskId] = ()
+    """Tasks that joined while the search went on: no evaluations, and so nothing that the format has a place for."""
 
 
 def write_manifest(store: Store, row: RunRow) -> Written:
@@ -104,7 +106,8 @@ class _Tree:
             "nodes": nodes,
             "evaluations": evaluations,
         }
-        return Written(json.dumps(body, indent=2).encode() + b"\n", self._files)
+        joined = [task.spec.id for task in state.tasks if task.is_created]
+        return Written(json.dumps(body, indent=2).encode() + b"\n", self._files, joined)
 
     def _note_ideas(self, end: AttemptEnded) -> None:
         name = str(end.task)

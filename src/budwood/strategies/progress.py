@@ -89,7 +89,7 @@ class Tally:
             self._root, self._best = root, None
             tasks = state.tasks
         for task in tasks:
-            if not task.removed and task.spec.errand is None:
+            if not (task.removed or task.is_created) and task.spec.errand is None:
                 self._count(task)
 
     def progress(self) -> SearchProgress:

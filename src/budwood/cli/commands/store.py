@@ -19,7 +19,7 @@ from budwood.cli.whole import whole_file
 from budwood.errors import LeaseHeld, UsageError
 from budwood.project.find import find_run, listed
 from budwood.project.place import Project, find_project
-from budwood.project.words import counted
+from budwood.project.words import counted, some
 from budwood.settings import Resolved
 from budwood.stores import Store, open_store
 from budwood.stores.address import is_postgres, refuse_misspelt
@@ -108,6 +108,9 @@ def _write_manifest(run: str, file: Path | None, where: str | None) -> None:
         with whole_file(path) as out:
             out.write(content)
     note(f"run {row.name} written to {file}, with {counted(len(written.files), 'file')} beside it")
+    if written.left_out:
+        joined, are = counted(len(written.left_out), "task"), "is" if len(written.left_out) == 1 else "are"
+        note(f"{joined} joined while it went on, and {are} not in it: {some(written.left_out)}")
 
 
 @command.command("import-manifest")
