@@ -22,8 +22,12 @@ budwood-supervisor: the process of one slot of budwood. The driver starts it; yo
       End every process whose environment holds BUDWOOD_MARK=TEXT; a TEXT that ends in * matches by
       its beginning. Prints what was ended and what is left; exit code 1 if anything is left.
 
-  budwood-supervisor sandbox [--make DIR] [--place PATH] [--touch FILE] [--fault FILE] [--host NAME] -- BWRAP … -- PROGRAM …
+  budwood-supervisor sandbox [--make DIR] [--place PATH] [--touch FILE] [--fault FILE] [--host NAME] [--unset NAME]
+      [--door PATH --server WORD [--keep NAME]] -- BWRAP … -- PROGRAM …
       Run a step's program in bubblewrap, and end as it ended. Each option may be given again.
+
+  budwood-supervisor relay PATH
+      Carry standard input and output to a socket and back: inside of a sandbox, to its door.
 
   budwood-supervisor probe
       Print what this machine can do.

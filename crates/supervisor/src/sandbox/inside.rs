@@ -7,11 +7,11 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::fd::RawFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitCode};
 
 use super::channel::{self, Message};
-use super::ignore_term;
+use super::{heed_term, ignore_term};
 use crate::sys;
 
 /// What programs look for a proxy in; they know the one or the other spelling.
@@ -60,12 +60,7 @@ impl Order {
             self.lead_to_proxy(&mut command)?;
             self.lead_to_machine(ports)?;
         }
-        unsafe {
-            command.pre_exec(|| {
-                libc::signal(libc::SIGTERM, libc::SIG_DFL);
-                Ok(())
-            })
-        };
+        heed_term(&mut command);
         // Before it: a program can end us as soon as it is there.
         channel::send(self.channel, &Message::Entered)?;
         let mut child = command.spawn()?;

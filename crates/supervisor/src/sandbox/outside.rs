@@ -1,4 +1,4 @@
-//! Outside the sandbox: start bwrap, serve as the way to named hosts, and end as the step ended.
+//! Outside the sandbox: start bwrap, serve as the way to named hosts, open the door, and end as the step ended.
 //!
 //! Knows the words for bwrap, and that its init outlives it while something is left inside. Must not know what is
 //! mounted where.
@@ -18,9 +18,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::channel::{self, Message};
+use super::door::{Door, Open, Server};
 use super::hosts::Hosts;
 use super::proxy::Proxy;
-use super::{PLACE, ignore_term};
+use super::{DOOR, PLACE, ignore_term};
 use crate::{processes, sys};
 
 /// What a step ends with that never began; the fault file says why.
@@ -41,6 +42,11 @@ pub struct Order {
     fault: Option<PathBuf>,
     /// The hosts that can be reached; without any, bwrap alone says what can.
     hosts: Vec<String>,
+    /// Variables that are not inside, for no process.
+    unset: Vec<OsString>,
+    /// Where the socket is made that whoever is inside is served at, and by what.
+    door: Option<PathBuf>,
+    server: Server,
     bwrap: Vec<OsString>,
     step: Vec<OsString>,
 }
@@ -61,6 +67,10 @@ impl Order {
                 Some("--touch") => order.touch.push(value.into()),
                 Some("--fault") => order.fault = Some(value.into()),
                 Some("--host") => order.hosts.push(value.to_str().ok_or("a host's name is no text")?.into()),
+                Some("--unset") => order.unset.push(value.clone()),
+                Some("--door") => order.door = Some(value.into()),
+                Some("--server") => order.server.words.push(value.clone()),
+                Some("--keep") => order.server.keep.push(value.clone()),
                 _ => return Err(format!("unknown argument {name:?}")),
             }
         }
@@ -70,17 +80,20 @@ impl Order {
         if order.bwrap.is_empty() || order.step.is_empty() {
             return Err("sandbox needs words for bwrap and a program".into());
         }
+        if order.door.is_some() == order.server.words.is_empty() {
+            return Err("sandbox needs --door and --server, or neither".into());
+        }
         Ok(order)
     }
 
     pub fn run(self) -> ExitCode {
         ignore_term();
         sys::become_subreaper();
-        let ended = self.prepare().and_then(|proxy| self.enclose(proxy));
+        let ended = self.prepare().and_then(|(proxy, door)| self.enclose(proxy, door));
         ended.unwrap_or_else(|error| self.give_up(&format!("spawn the sandbox could not be made: {error}")))
     }
 
-    fn prepare(&self) -> io::Result<Option<Arc<Proxy>>> {
+    fn prepare(&self) -> io::Result<(Option<Arc<Proxy>>, Option<Door>)> {
         for path in &self.make {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         }
@@ -90,35 +103,46 @@ impl Order {
         for path in &self.touch {
             OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)?;
         }
+        let door = self.door.as_ref().map(|path| Door::make(path, self.server.clone())).transpose()?;
         if self.hosts.is_empty() {
-            return Ok(None);
+            return Ok((None, door));
         }
         let hosts = Hosts::parse(&self.hosts).map_err(io::Error::other)?;
-        Ok(Some(Arc::new(Proxy::new(hosts))))
+        Ok((Some(Arc::new(Proxy::new(hosts))), door))
     }
 
-    fn enclose(&self, proxy: Option<Arc<Proxy>>) -> io::Result<ExitCode> {
+    fn enclose(&self, proxy: Option<Arc<Proxy>>, door: Option<Door>) -> io::Result<ExitCode> {
         let (ours, theirs) = channel::pair()?;
         sys::set_cloexec(ours.as_raw_fd())?;
         // For the step; what bwrap itself complains about is asked for only where nothing began.
         let stderr = unsafe { OwnedFd::from_raw_fd(sys::check(libc::dup(2))?) };
         let mut child = self.command(&theirs, &stderr, proxy.as_deref())?.spawn()?;
         drop((theirs, stderr));
+        // Not before: a server would inherit what was meant for bwrap, and the channel would not close.
+        let door = door.map(Door::open).transpose()?;
         let mut entered = false;
         let (mut fault, mut status) = (None, None);
         // It closes when the process inside has gone, whatever ended that.
         while let Some(message) = channel::receive(ours.as_raw_fd()) {
             match message {
                 Message::Listener(listener, port) => serve(proxy.as_ref(), listener, port),
-                Message::Entered => entered = true,
+                Message::Entered => {
+                    entered = true;
+                    door.iter().for_each(Open::hide);
+                }
                 Message::Fault(text) => fault = Some(text),
                 Message::Ended(found) => status = Some(found),
             }
         }
         let of_bwrap = child.wait()?;
+        // With what is left inside nobody speaks any more, and a server would be taken for something left running.
+        let told = door.map(Open::shut);
         wait_until_alone();
         if let Some(proxy) = proxy {
             proxy.tell_refused();
+        }
+        if let Some(told) = told {
+            told.tell();
         }
         Ok(match (fault, status) {
             (Some(text), _) => self.give_up(&text),
@@ -134,7 +158,13 @@ impl Order {
     fn command(&self, theirs: &OwnedFd, stderr: &OwnedFd, proxy: Option<&Proxy>) -> io::Result<Command> {
         let mut command = Command::new(&self.bwrap[0]);
         command.args(&self.bwrap[1..]);
+        for name in &self.unset {
+            command.env_remove(name); // bwrap's own --unsetenv leaves it in what /proc shows of its init
+        }
         command.arg("--ro-bind").arg(std::env::current_exe()?).arg(PLACE);
+        if let Some(door) = &self.door {
+            command.arg("--ro-bind").arg(door).arg(DOOR);
+        }
         // What is under none of the mounts is bwrap's own empty root, which nothing shall be written to by mistake.
         command.args(["--remount-ro", "/", "--", PLACE, "sandboxed"]);
         command.arg(theirs.as_raw_fd().to_string()).arg(stderr.as_raw_fd().to_string());
@@ -263,7 +293,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_or_unknown_is_refused() {
-        for line in ["", "--", "-- bwrap", "-- bwrap --", "-- -- sh", "--make", "--else x -- bwrap -- sh"] {
+        let halves = ["--door /d -- bwrap -- sh", "--server cat -- bwrap -- sh"];
+        for line in ["", "--", "-- bwrap", "-- bwrap --", "-- -- sh", "--make", "--else x -- bwrap -- sh"]
+            .into_iter()
+            .chain(halves)
+        {
             assert!(parse(line).is_err(), "{line}");
         }
     }
