@@ -40,5 +40,5 @@ def read_bearer(environ: Mapping[str, str]) -> Bearer | None:
     if not access.fits(token):
         raise UsageError(f"{TOKEN} is none that run {access.run} has given out", hint=_HINT)
     _, work_id, _ = token.split(":")
-    task, attempt = map(int, work_id.split("."))
+    task, attempt = map(int, work_id.split(".")[:2])  # behind it, what is done about what the attempt made
     return Bearer(run=access.run, store=access.store, task=task, attempt=attempt)
