@@ -45,7 +45,6 @@ def test_without_bwrap_it_is_refused_with_what_to_install(budwood: Budwood, tmp_
             "[[task]]\nid = 'f'\nfunction = 'os:getcwd'\n",
             "task 'f' calls a function",
         ),
-        ('sandbox = "bwrap"\nworkspace = "copy"\nmcp = true', TASK, "is not seen from inside"),
         ('network = "none"', TASK, "network is limited, and sandbox is none"),
         (
             'sandbox = "bwrap"\nworkspace = "copy"\nsandbox_read = ["gone"]',

@@ -1,7 +1,8 @@
 """The official SDK's client: as one that a test is, and as a program that a task of a run starts.
 
 As a program it makes the calls that a file lists, in order, and writes what came back into another, call by call. It is
-started inside an attempt, and hands that attempt's environment on.
+started inside an attempt, and hands that attempt's environment on. Further words are options for the server or, behind
+`--`, what starts it.
 """
 
 import json
@@ -38,7 +39,9 @@ def told(result: types.CallToolResult) -> Answer:
 
 async def _follow(calls: Sequence[Call], out: Path) -> None:
     answers: list[Answer] = []
-    async with connected((*SERVER, *sys.argv[3:]), env=os.environ) as client:
+    more = sys.argv[3:]
+    words = more[1:] if more[:1] == ["--"] else (*SERVER, *more)
+    async with connected(words, env=os.environ) as client:
         for name, given in calls:
             answers.append(told(await client.call_tool(name, dict(given))))
             draft = out.with_suffix(".new")

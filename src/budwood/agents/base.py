@@ -8,7 +8,7 @@ Rules
 - `read` believes wording about limits, logins and quotas before an agent's own word, and that before exit codes.
 - A cap that an agent cannot keep is left out of its command line; `abilities` tells which it keeps.
 
-Knows `errors` only; must not know any agent, store or executor.
+Knows `errors` and how a server is told of; must not know any agent, store or executor.
 """
 
 import math
@@ -23,6 +23,7 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
+from budwood.agents.serving import Server
 from budwood.errors import SettingsError, UsageError
 
 
@@ -126,8 +127,8 @@ class Overrides(Struct, frozen=True, kw_only=True):
     python: str = ""
     """The interpreter for programs that come with budwood."""
     chat: Chat | None = None
-    mcp: tuple[str, ...] = ()
-    """The words that start budwood's MCP server, for an agent that can use one; none if it is not to."""
+    mcp: Server | None = None
+    """budwood's MCP server, for an agent that can use one; None if it is not to."""
 
 
 AS_IT_COMES = Overrides()

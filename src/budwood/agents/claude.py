@@ -16,7 +16,7 @@ from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
 from budwood.agents.records import Transcript, count_at, items_at, number_at, part, text_at, transcribe
-from budwood.agents.serving import CALL_S, NAME, START_S, VARIABLES
+from budwood.agents.serving import CALL_S, NAME, START_S, Server
 
 _SUBTYPES = {
     "error_max_turns": (OutcomeKind.TURNS, "it reached its cap on turns"),
@@ -92,12 +92,13 @@ class Claude(Program):
         return _told(transcribe(output))
 
 
-def _servers(words: tuple[str, ...]) -> str:
+def _servers(server: Server) -> str:
     """Write the file of servers, beside those that the user has; variables are filled in by the program."""
-    env = {name: f"${{{name}}}" for name in VARIABLES}
+    program, *args = server.words
+    env = {name: f"${{{name}}}" for name in server.variables}
     # Without `alwaysLoad` the first turn does not wait for it.
-    server = {"type": "stdio", "command": words[0], "args": words[1:], "env": env, "alwaysLoad": True}
-    return msgspec.json.encode({"mcpServers": {NAME: server}}).decode()
+    entry = {"type": "stdio", "command": program, "args": args, "env": env, "alwaysLoad": True}
+    return msgspec.json.encode({"mcpServers": {NAME: entry}}).decode()
 
 
 def _told(transcript: Transcript) -> Told:

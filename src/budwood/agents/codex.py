@@ -13,7 +13,7 @@ from budwood.agents.base import Ability, Assignment, Home, Launch, Login, Tokens
 from budwood.agents.judging import Told
 from budwood.agents.program import Program
 from budwood.agents.records import Transcript, count_at, part, text_at, transcribe
-from budwood.agents.serving import CALL_S, NAME, START_S, VARIABLES
+from budwood.agents.serving import CALL_S, NAME, START_S, Server
 
 
 class Codex(Program):
@@ -61,12 +61,13 @@ class Codex(Program):
         return _told(transcribe(output), before=tokens_before)
 
 
-def _server(words: tuple[str, ...]) -> list[str]:
+def _server(server: Server) -> list[str]:
     """Add a server to those that the user has; a value is TOML, which text and lists of it share with JSON."""
+    program, *args = server.words
     values: dict[str, object] = {
-        "command": words[0],
-        "args": words[1:],
-        "env_vars": VARIABLES,
+        "command": program,
+        "args": args,
+        "env_vars": server.variables,
         "startup_timeout_sec": START_S,
         "tool_timeout_sec": CALL_S,
         "default_tools_approval_mode": "approve",

@@ -17,7 +17,7 @@ from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
 from budwood.agents.records import Transcript, count_at, number_at, part, text_at, transcribe
-from budwood.agents.serving import CALL_S, NAME, VARIABLES
+from budwood.agents.serving import CALL_S, NAME, Server
 
 _EXITS = {
     41: (OutcomeKind.AUTH, "it has no login"),
@@ -78,10 +78,11 @@ class Gemini(Program):
         return _told(transcribe(output), exit_code=exit_code)
 
 
-def _server(words: tuple[str, ...]) -> dict[str, object]:
+def _server(server: Server) -> dict[str, object]:
     """Describe the server; variables are filled in by the program, which hands on none that looks like a secret."""
-    env = {name: f"${name}" for name in VARIABLES}
-    return {"command": words[0], "args": words[1:], "env": env, "timeout": CALL_S * 1000, "trust": True}
+    program, *args = server.words
+    env = {name: f"${name}" for name in server.variables}
+    return {"command": program, "args": args, "env": env, "timeout": CALL_S * 1000, "trust": True}
 
 
 def _settings(assignment: Assignment, name: str, *, content: object) -> tuple[Path, str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from budwood.agents.base import Ability, Agent, Chat, Overrides, Price
 from budwood.agents.config import AgentConfig
 from budwood.agents.registry import agent_named
+from budwood.agents.serving import Server
 from budwood.errors import SettingsError
 
 _ABILITIES = {"model": Ability.MODEL, "max_turns": Ability.TURNS, "budget_usd": Ability.BUDGET}
@@ -16,11 +17,11 @@ _NO_PRICES: Mapping[str, Price] = {}
 
 
 def make_agent(
-    config: AgentConfig, *, python: str, prices: Mapping[str, Price] = _NO_PRICES, mcp: tuple[str, ...] = ()
+    config: AgentConfig, *, python: str, prices: Mapping[str, Price] = _NO_PRICES, mcp: Server | None = None
 ) -> Agent:
     """Make the agent that a configuration describes; `python` starts the programs that come with budwood.
 
-    `mcp` starts the MCP server, where agents are to have it.
+    `mcp` is the MCP server, where agents are to have it.
     """
     agent = agent_named(
         config.agent,

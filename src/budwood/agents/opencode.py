@@ -16,7 +16,7 @@ from budwood.agents.judging import Told
 from budwood.agents.limits import kind_of_status
 from budwood.agents.program import Program
 from budwood.agents.records import Transcript, count_at, number_at, part, text_at, transcribe
-from budwood.agents.serving import CALL_S, NAME
+from budwood.agents.serving import CALL_S, NAME, Server
 
 _NAMES = {
     "ProviderAuthError": OutcomeKind.AUTH,
@@ -66,10 +66,10 @@ class Opencode(Program):
         return _told(transcribe(output))
 
 
-def _server(words: tuple[str, ...]) -> str:
+def _server(server: Server) -> str:
     """Add a server to those that the user has; it gets the program's own variables."""
-    server = {"type": "local", "command": words, "enabled": True, "timeout": CALL_S * 1000}
-    return msgspec.json.encode({"mcp": {NAME: server}}).decode()
+    entry = {"type": "local", "command": server.words, "enabled": True, "timeout": CALL_S * 1000}
+    return msgspec.json.encode({"mcp": {NAME: entry}}).decode()
 
 
 def _told(transcript: Transcript) -> Told:

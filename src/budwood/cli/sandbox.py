@@ -45,6 +45,8 @@ def unenforced(settings: RunSettings, project: Project) -> Iterator[str]:
     for name, paths in agent_writes(settings, project).items():
         if paths:
             yield f"changing {some([at_home(str(path)) for path in paths])}, where {name} has its login and its memory"
+    if settings.mcp:
+        yield "asking things of their run (mcp)"
     yield "using processors, memory and disk as any program does"
 
 

@@ -16,7 +16,7 @@ from budwood.agents.config import AgentConfig
 from budwood.agents.making import make_agent
 from budwood.agents.prompts import Briefing, Note, Result, prompt_for
 from budwood.agents.review_prompts import ReviewBriefing, review_prompt_for
-from budwood.agents.serving import WAIT
+from budwood.agents.serving import VARIABLES, WAIT, Server
 from budwood.engine.workshop.bench import Bench, Means
 from budwood.engine.workshop.orders import Dependency, Order
 from budwood.engine.workshop.outfit import Outfitter
@@ -26,10 +26,11 @@ from budwood.project.place import Project, state_home
 from budwood.project.sandbox import make_sandbox
 from budwood.project.workspaces import Ground, find_ground, make_pool, pool_folder
 from budwood.review.changes import write_out
+from budwood.sandbox.door import RELAY
 from budwood.workspaces.ports import Ports
 
-SERVER = (sys.executable, "-m", "budwood", "mcp", "--wait", WAIT)
-"""What starts the MCP server: this very installation."""
+SERVER = (sys.executable, "-P", "-m", "budwood", "mcp", "--wait", WAIT)
+"""What starts the MCP server: this very installation, and never a package that lies in a workspace."""
 
 
 def run_refs(name: str, run: str) -> str:
@@ -48,9 +49,12 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
     configs = {agent: msgspec.convert(each.config, AgentConfig) for agent, each in settings.agents.items()}
     prices = msgspec.convert(settings.prices, dict[str, Price])
 
+    sandbox = make_sandbox(project, paths, ground, settings, server=SERVER if settings.mcp else ())
+    server = Server(SERVER, VARIABLES) if sandbox is None else Server(RELAY)
+
     @cache
     def agent_of(agent: str) -> Agent:
-        mcp = SERVER if settings.mcp else ()
+        mcp = server if settings.mcp else None
         return make_agent(configs[agent], python=sys.executable, prices=prices, mcp=mcp)
 
     means = Means(
@@ -68,7 +72,7 @@ def make_bench(project: Project, paths: RunPaths, *, run: str, name: str, settin
             write_prompt=_prompts(ground, agent_of, configs),
             write_review=_reviews(ground, agent_of),
             others_of=partial(_others, ground),
-            sandbox=make_sandbox(project, paths, ground, settings),
+            sandbox=sandbox,
         ),
         agent_of=agent_of,
         attempts=paths.attempts,

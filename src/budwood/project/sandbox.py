@@ -36,11 +36,6 @@ def refuse_sandbox(settings: RunSettings, project: Project, tasks: Sequence[Task
             )
         return
     _refuse_terms(settings.workspace)
-    if settings.mcp:
-        raise SettingsError(
-            'mcp is set, and sandbox is "bwrap": the run\'s store, which the tools write to, is not seen from inside',
-            hint="leave one of them out",
-        )
     called = next((task for task in tasks if task.function is not None), None)
     if called is not None:
         raise UsageError(
@@ -73,8 +68,10 @@ def require_bwrap(project: Project) -> Bwrap:
     return found
 
 
-def make_sandbox(project: Project, paths: RunPaths, ground: Ground, settings: RunSettings) -> Sandbox | None:
-    """Make what keeps the attempts of a run in, if anything is to."""
+def make_sandbox(
+    project: Project, paths: RunPaths, ground: Ground, settings: RunSettings, *, server: tuple[str, ...] = ()
+) -> Sandbox | None:
+    """Make what keeps the attempts of a run in, if anything is to; `server` is what they can speak to outside."""
     refuse_sandbox(settings, project)
     terms = settings.workspace
     if settings.sandbox == "none" or terms is None:
@@ -104,6 +101,7 @@ def make_sandbox(project: Project, paths: RunPaths, ground: Ground, settings: Ru
         sealed=tuple(path for path in dict.fromkeys(hidden) if not _holds_more(path, home)),
         tmp_of=lambda slot: paths.tmp(str(slot)),
         attempts=paths.attempts,
+        server=server,
     )
 
 

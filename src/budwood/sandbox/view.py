@@ -36,7 +36,6 @@ class View:
     cwd: Path
     devices: tuple[Path, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    unset: tuple[str, ...] = ()
     network: bool
     """Whether it has the machine's own."""
 
@@ -51,7 +50,6 @@ def bwrap_words(view: View) -> tuple[str, ...]:
             *_mounts(view),
             *(("--remount-ro", str(path)) for path in view.sealed),
             *(("--dev-bind", str(path), str(path)) for path in view.devices),
-            *(("--unsetenv", name) for name in view.unset),
             *(("--setenv", name, value) for name, value in view.env.items()),
             ("--chdir", str(view.cwd)),
         )

@@ -8,6 +8,7 @@ from budwood.cli.complete import RunName
 from budwood.cli.looking import note, store_option
 from budwood.errors import SettingsError, UsageError
 from budwood.mcp.opening import need_sdk, opened
+from budwood.sandbox.door import DOOR, RELAY
 from budwood.settings.kinds import Unfit, seconds
 
 _WAIT = "50s"
@@ -21,11 +22,16 @@ _WAIT = "50s"
 def command(run: str | None, http: str | None, wait: str, where: str | None) -> int:
     """Serve the tools for RUN over MCP, on standard input and output or over HTTP.
 
-    Inside an attempt it serves that attempt's own run, for that attempt. Elsewhere it acts for you.
+    Inside an attempt it serves that attempt's own run, for that attempt; in a sandbox it leads to who does so outside.
+    Elsewhere it acts for you.
 
     \b
     Example: budwood mcp night --http 8765
     """
+    if DOOR in os.environ:
+        if (run, http, wait, where) != (None, None, _WAIT, None):
+            raise UsageError("in a sandbox the server is outside, for the attempt alone", hint="budwood mcp, no more")
+        os.execv(RELAY[0], RELAY)
     need_sdk()
     try:
         wait_s = seconds(wait)

@@ -14,8 +14,10 @@ import msgspec
 from budwood._core.model import AttemptPhase, Outcome
 from budwood.agents.finding import find_program
 from budwood.agents.homes import Places
+from budwood.agents.serving import VARIABLES
 from budwood.executors.base import Step, Work
 from budwood.sandbox import Machine, View, bwrap_words, places
+from budwood.sandbox.door import DOOR, PLACE
 from budwood.sandbox.machine import gpu_devices
 from budwood.sandbox.view import TMP
 from budwood.workspaces import Workspace
@@ -25,6 +27,10 @@ FAULT = "sandbox"
 _FAULT_BYTES = 4096
 _SOCKETS = ("SSH_AUTH_SOCK", "SSH_AGENT_PID", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 """Ways to others' programs that are not there inside."""
+_OF_ATTEMPT = (*VARIABLES, "BUDWOOD_ATTEMPT", "BUDWOOD_MARK")
+"""What a server at the door is started with: whose it is, so that it can act for nobody else, and is found with it."""
+_OF_MACHINE = ("HOME", "LANG", "TZ", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR")
+"""What else it has, unless the task has set that: it may name what an attempt can change."""
 _HOMES = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 
@@ -61,6 +67,8 @@ class Sandbox:
     tmp_of: Callable[[int], Path]
     """Where the supervisor of a slot has its temporary directory."""
     attempts: Path
+    server: tuple[str, ...]
+    """What serves at the door, outside, each time that somebody comes; without it there is no door."""
 
     def around(self, work: Work, workspace: Workspace, own: Own) -> Work:
         """Keep every step of an attempt in."""
@@ -77,14 +85,15 @@ class Sandbox:
             cwd=Path(work.cwd),
             devices=gpu_devices() if work.env.get("CUDA_VISIBLE_DEVICES") else (),
             env=self._variables(),
-            unset=tuple(self._missing(work)),
             network=self.network == "all",
         )
         words = (
             *(str(self.helper), "sandbox", "--make", str(own_tmp), "--make", str(own_home)),
-            *(word for path in places(view) for word in ("--place", str(path))),
+            *_each("--place", map(str, places(view))),
             *("--touch", str(usage), "--fault", str(folder / FAULT)),
-            *(word for host in self._hosts for word in ("--host", host)),
+            *_each("--host", self._hosts),
+            *_each("--unset", self._missing(work)),
+            *self._door(work, tmp / "door"),
             *("--", str(self.bwrap), *bwrap_words(view), "--"),
         )
         return msgspec.structs.replace(work, steps=tuple(_in_front(words, step) for step in work.steps))
@@ -106,12 +115,20 @@ class Sandbox:
             yield from () if program is None else self.machine.program(program)
         yield from (Path(word) for word in argv[1:] if word.startswith("/") and os.path.isfile(word))
 
+    def _door(self, work: Work, path: Path) -> Iterator[str]:
+        """Ask for a door where somebody is to serve at it."""
+        if self.server:
+            yield from ("--door", str(path))
+            yield from _each("--server", self.server)
+            yield from _each("--keep", (*_OF_ATTEMPT, *(name for name in _OF_MACHINE if name not in work.env)))
+
     def _variables(self) -> dict[str, str]:
-        shown = {"TMPDIR": str(TMP), "IS_SANDBOX": "1"}
+        shown = {"TMPDIR": str(TMP), "IS_SANDBOX": "1", **({DOOR: PLACE} if self.server else {})}
         return shown if self.machine.home != Path("/") else {**shown, "HOME": str(TMP)}
 
     def _missing(self, work: Work) -> Iterator[str]:
-        """Name the variables that would lead to what is not there, unless somebody asked for them."""
+        """Name the variables that would lead to what is not there, unless somebody asked for them; and the token."""
+        yield from VARIABLES
         asked = {*work.env, *work.env_pass}
         for name in _SOCKETS:
             if name not in asked:
@@ -125,6 +142,10 @@ class Sandbox:
 def _links(paths: Iterable[Path]) -> Iterator[Path]:
     """List where paths lead that are links: nothing can be mounted upon those."""
     return (path.resolve() for path in paths if path.is_symlink())
+
+
+def _each(option: str, values: Iterable[str]) -> Iterator[str]:
+    return (word for value in values for word in (option, value))
 
 
 def _in_front(words: tuple[str, ...], step: Step) -> Step:

@@ -26,6 +26,7 @@ NOT_SETTINGS = frozenset(
         "BUDWOOD_MARK",
         "BUDWOOD_ACCESS",
         "BUDWOOD_TOKEN",
+        "BUDWOOD_DOOR",
         "BUDWOOD_USAGE",
         "BUDWOOD_NOTES",
         "BUDWOOD_IDEA",
