@@ -173,10 +173,13 @@ def test_every_tool_works_from_inside_and_a_person_answers(box: Site, hall: Hall
     assert answer["answer"] == "Blue."
 
 
-def test_a_program_of_ones_own_starts_budwood_mcp_as_without_a_sandbox(box: Site, hall: Hall) -> None:
+@pytest.mark.parametrize("contain", ["tree", "namespace"])
+def test_a_program_of_ones_own_starts_budwood_mcp_as_without_a_sandbox(box: Site, hall: Hall, contain: str) -> None:
     own = (sys.executable, "-m", "budwood", "mcp")
-    with_tools(box, hall, command("a", hall.calls(("create_task", FURTHER), words=own)), workspace="clone")
+    calls = hall.calls(("create_task", FURTHER), words=own)
+    with_tools(box, hall, command("a", calls), workspace="clone", contain=contain)
     box.call("run", "plan.toml")
+    assert box.end_of("a").measure.ended_processes == 0
     assert hall.answers()[0]["task"] == "further-work"
     assert box.end_of("further-work").phase is AttemptPhase.SUCCEEDED
 
