@@ -245,7 +245,7 @@ def test_nothing_that_an_attempt_lays_or_sets_is_run_outside(box: Site, hall: Ha
     lay = (
         f"mkdir -p budwood mcp '{hall.root}/.local/{site}'",
         f"for each in budwood/__init__ mcp/__init__ sitecustomize; do echo {shlex.quote(evil)} > $each.py; done",
-        f"cp sitecustomize.py '{hall.root}/.local/{site}/usercustomize.py'",
+        f"cp sitecustomize.py '{hall.root}'; cp sitecustomize.py '{hall.root}/.local/{site}/usercustomize.py'",
         'export PYTHONPATH="$BUDWOOD_WORKSPACE" BUDWOOD_TOKEN=x:1.1:y BUDWOOD_ACCESS=/x',
         speak("initialize"),
     )
