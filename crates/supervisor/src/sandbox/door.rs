@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
@@ -173,7 +173,7 @@ impl Porter {
     fn end_all(mut self) -> Told {
         self.let_go();
         for each in &mut self.attended {
-            let _ = each.child.kill();
+            each.end();
         }
         for each in &mut self.attended {
             let _ = each.child.wait();
@@ -206,6 +206,7 @@ impl Attended {
             }
         }
         heed_term(&mut command);
+        command.process_group(0);
         command.stdin(OwnedFd::from(connection.try_clone()?)).stdout(OwnedFd::from(connection.try_clone()?));
         let child = command.stderr(Stdio::piped()).spawn()?;
         if let Some(pipe) = &child.stderr {
@@ -240,8 +241,13 @@ impl Attended {
             self.hear();
         }
         if self.gone_at.is_some_and(|at| at.elapsed() >= ENDS_WITHIN) {
-            let _ = self.child.kill();
+            self.end();
         }
+    }
+
+    /// With whatever it has started: that would keep the connection open. It is not reaped yet, so the group is its own.
+    fn end(&self) {
+        let _ = sys::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL);
     }
 
     /// Take what it says, so that it does not wait for a reader, and keep the end of it.
@@ -390,7 +396,7 @@ mod tests {
 
     #[test]
     fn when_it_is_shut_no_server_is_left_whether_its_client_speaks_or_never_did() {
-        let (path, open) = open("trap '' TERM; echo $$; while :; do sleep 60; done", &[]);
+        let (path, open) = open("trap '' TERM; sleep 60 & echo $$; wait", &[]);
         let clients = [come(&path), come(&path)];
         let pids = clients.each_ref().map(|client| read_line(client).parse::<libc::pid_t>().unwrap());
         let silent = come(&path);
@@ -400,7 +406,8 @@ mod tests {
         for pid in pids {
             assert!(sys::kill(pid, 0).is_err(), "{pid} is there");
         }
-        assert_eq!(read_all(&silent), b"");
+        clients.iter().for_each(|client| assert_eq!(read_all(client), b""));
+        read_all(&silent); // whatever its server came to say, it ends
         assert!(UnixStream::connect(&path).is_err());
     }
 
