@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from budwood.agents import Agent, Assignment, Launch, Overrides, Reading, Tokens, agent_named
-from budwood.agents.base import NO_TOKENS
+from budwood.agents.base import NO_TOKENS, Agent, Assignment, Launch, Overrides, Reading, Tokens
+from budwood.agents.registry import agent_named
 
 FAKES = Path(__file__).parent / "fakes"
 BERLIN = ZoneInfo("Europe/Berlin")

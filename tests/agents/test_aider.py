@@ -3,7 +3,8 @@
 import pytest
 from tests.agents.starting import BERLIN, NOW_MS, Bench
 
-from budwood.agents import OutcomeKind, Tokens, agent_named
+from budwood.agents.base import OutcomeKind, Tokens
+from budwood.agents.registry import agent_named
 from budwood.errors import UsageError
 
 

@@ -3,7 +3,8 @@
 import pytest
 from tests.agents.starting import BERLIN, NOW_MS, Bench, moment
 
-from budwood.agents import OutcomeKind, Overrides, Tokens, agent_named
+from budwood.agents.base import OutcomeKind, Overrides, Tokens
+from budwood.agents.registry import agent_named
 
 AT_SIX = moment(2026, 6, 9, 0)
 """6 pm in New York, which is midnight in Berlin."""

@@ -3,7 +3,8 @@
 import pytest
 from tests.agents.starting import BERLIN, NOW_MS, Bench, moment
 
-from budwood.agents import OutcomeKind, Overrides, Tokens, agent_named
+from budwood.agents.base import OutcomeKind, Overrides, Tokens
+from budwood.agents.registry import agent_named
 
 
 def test_a_success_tells_tokens_and_thread_but_no_cost(bench: Bench) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from tests.agents.starting import BERLIN, NOW_MS, Bench
 
-from budwood.agents import Agent, OutcomeKind, Overrides, agent_named
+from budwood.agents.base import Agent, OutcomeKind, Overrides
+from budwood.agents.registry import agent_named
 from budwood.errors import InternalError, UsageError
 
 SHOW = "import os, sys; print(sys.argv[1:], repr(sys.stdin.read()), os.environ['BUDWOOD_PROMPT_FILE'])"

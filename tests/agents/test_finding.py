@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.agents.starting import Bench
 
-from budwood.agents import Overrides, agent_named
+from budwood.agents.base import Overrides
 from budwood.agents.finding import (
     FoundLogin,
     LoginState,
@@ -18,6 +18,7 @@ from budwood.agents.finding import (
     look_for,
     read_version,
 )
+from budwood.agents.registry import agent_named
 
 
 def script(directory: Path, name: str, *, text: str, mode: int = 0o755) -> Path:

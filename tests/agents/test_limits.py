@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from tests.agents.starting import BERLIN, NOW_MS, moment
 
-from budwood.agents import OutcomeKind
+from budwood.agents.base import OutcomeKind
 from budwood.agents.limits import kind_of_status, notice_in, whole_notice
 from budwood.agents.resets import reset_in
 

@@ -6,7 +6,11 @@ import msgspec
 import pytest
 from tests.agents.starting import Bench
 
-from budwood.agents import AgentConfig, AgentSettings, Choice, ModelRule, Price, agent_names, choose, make_agent
+from budwood.agents.base import Price
+from budwood.agents.config import AgentConfig, AgentSettings
+from budwood.agents.making import make_agent
+from budwood.agents.registry import agent_names
+from budwood.agents.rules import Choice, ModelRule, choose
 from budwood.errors import SettingsError, UsageError
 
 WHOLE = AgentConfig(

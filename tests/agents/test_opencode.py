@@ -5,7 +5,8 @@ import math
 import pytest
 from tests.agents.starting import BERLIN, NOW_MS, Bench
 
-from budwood.agents import OutcomeKind, Tokens, agent_named
+from budwood.agents.base import OutcomeKind, Tokens
+from budwood.agents.registry import agent_named
 
 
 def test_steps_are_added_up(bench: Bench) -> None:

@@ -13,9 +13,12 @@ from tests.agents.model.stub import EDIT, Reply, Stub, completion, refusal
 from tests.agents.starting import BERLIN, NOW_MS, Bench
 
 from budwood import __version__
-from budwood.agents import Agent, AgentConfig, OutcomeKind, Price, Reading, Tokens, agent_names, make_agent
+from budwood.agents.base import Agent, OutcomeKind, Price, Reading, Tokens
+from budwood.agents.config import AgentConfig
 from budwood.agents.finding import LoginState, look_for
+from budwood.agents.making import make_agent
 from budwood.agents.own import _KINDS
+from budwood.agents.registry import agent_names
 from budwood.agents.report import Outcome
 from budwood.errors import InternalError, SettingsError, UsageError
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from tests.agents.starting import Bench
 
-from budwood.agents import OutcomeKind, Price, Reading, Tokens, priced
-from budwood.agents.prices import cost_of
+from budwood.agents.base import OutcomeKind, Price, Reading, Tokens
+from budwood.agents.prices import cost_of, priced
 from budwood.errors import SettingsError
 
 BIG = Price(input_per_million=2, output_per_million=10, cached_per_million=0.5)

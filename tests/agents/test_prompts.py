@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from budwood.agents import Briefing, Note, Overrides, Result, agent_named, prompt_for
+from budwood.agents.base import Overrides
 from budwood.agents.prompts import (
     DEFAULT_TEMPLATE,
     DEPENDENCIES,
@@ -14,9 +14,14 @@ from budwood.agents.prompts import (
     NOTES,
     OTHERS_BYTES,
     TASK_BYTES,
+    Briefing,
+    Note,
+    Result,
     check_prompt_template,
     cut,
+    prompt_for,
 )
+from budwood.agents.registry import agent_named
 from budwood.agents.template import check_template, fill
 from budwood.errors import SettingsError
 

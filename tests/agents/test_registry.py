@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from tests.agents.starting import Bench
 
-from budwood.agents import Overrides, agent_named, agent_names
+from budwood.agents.base import Overrides
+from budwood.agents.registry import agent_named, agent_names
 from budwood.errors import UsageError
 
 GOOD = """
-from budwood.agents import Agent, Launch, OutcomeKind, Reading
+from budwood.agents.base import Agent, Launch, OutcomeKind, Reading
 
 class Mine(Agent):
     name = account = program = "mine"

@@ -9,7 +9,8 @@ from tests.agents.starting import FAKES, Bench
 from tests.support.program import call
 
 from budwood import __version__
-from budwood.agents import AgentConfig, AgentSettings, finding
+from budwood.agents import finding
+from budwood.agents.config import AgentConfig, AgentSettings
 from budwood.cli import agents_checkup
 from budwood.project.place import Project
 

@@ -8,19 +8,10 @@ from pathlib import Path
 import pytest
 from tests.docs.pages import ROOT, samples
 
-from budwood.agents import (
-    Ability,
-    Agent,
-    Assignment,
-    Chat,
-    Launch,
-    OutcomeKind,
-    Overrides,
-    agent_named,
-    agent_names,
-    make_agent,
-)
+from budwood.agents.base import Ability, Agent, Assignment, Chat, Launch, OutcomeKind, Overrides
+from budwood.agents.making import make_agent
 from budwood.agents.prompts import NAMES, check_prompt_template
+from budwood.agents.registry import agent_named, agent_names
 from budwood.agents.script.steps import _KINDS, Step, read_steps
 from budwood.project.agents import agent_settings
 from budwood.settings import TABLES, TableKey, read_settings, resolve

@@ -6,7 +6,9 @@ import msgspec
 import pytest
 
 from budwood._core.model import AgentTerms, RunSettings
-from budwood.agents import AgentConfig, ModelRule, Price
+from budwood.agents.base import Price
+from budwood.agents.config import AgentConfig
+from budwood.agents.rules import ModelRule
 from budwood.errors import SettingsError
 from budwood.project.agents import agent_settings
 from budwood.project.manning import without_tools

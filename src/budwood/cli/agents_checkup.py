@@ -10,8 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
-from budwood.agents import Agent, AgentConfig, AgentSettings, agent_names, make_agent
+from budwood.agents.base import Agent
+from budwood.agents.config import AgentConfig, AgentSettings
 from budwood.agents.finding import LoginState, Sighting, billing_of, look_for
+from budwood.agents.making import make_agent
+from budwood.agents.registry import agent_names
 from budwood.cli.checkup import Finding, State
 from budwood.errors import BudwoodError
 from budwood.project.agents import agent_settings
