@@ -59,7 +59,7 @@ demo: $(VENV)/.ready ## Watch runs being killed and resumed, with nothing lost
 	@$(BIN)/python examples/mcts/mcts.py
 
 test: $(VENV)/.ready ## Run all tests (15 to 30 minutes on two cores)
-	cargo test --release --locked --workspace --exclude budwood-cards
+	cargo test --locked --workspace --exclude budwood-cards
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 quick: $(VENV)/.ready ## Run the quick tests (under a minute, downloads nothing)

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.crash.scenes import calls, climb
+from tests.support.cases import at_length
 from tests.support.scene import REPOSITORY, Scene, check_records, drive_and_die
 
 from budwood._core.events import AttemptEnded
@@ -30,7 +31,7 @@ def results(scene: Scene) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", ["calls", *at_length("climb")])
 def test_killed_again_and_again_a_run_of_calls_ends_with_the_same_results(
     name: str, tmp_path: Path, *, torture: bool
 ) -> None:
@@ -68,7 +69,7 @@ def _kill_at_random(factory: str, root: Path, chance: random.Random) -> bool:
     return victim.wait() == -9
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", ["climb", *at_length("calls")])
 def test_killed_at_every_boundary_a_run_of_calls_ends_with_the_same_decisions(
     name: str, tmp_path: Path, *, torture: bool
 ) -> None:

@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 from tests.docs.pages import ROOT
+from tests.support.cases import at_length
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
-PLAYED = set(re.findall(r"python (examples/\S+)", (ROOT / "Makefile").read_text()))
+PLAYED = set(re.findall(r"python (examples/\S+)", (ROOT / "Makefile").read_text())) - {"examples/mcts/mcts.py"}
+"""What the demo plays; tests/search plays the one that is left out."""
+AT_LENGTH = {"examples/morning/morning.py", "examples/best_of/best_of.py"}
 _EXIT = re.compile(r"exit code (\d+)")
 _COUNTS = re.compile(r"\d+ (?:done|failed|skipped)")
 
@@ -72,7 +75,7 @@ def test_the_large_plan_has_as_many_tasks_as_asked_and_runs(project: Path) -> No
 @pytest.mark.slow
 @pytest.mark.crash
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("program", sorted(PLAYED - {"examples/mcts/mcts.py"}))  # tests/search plays that one
+@pytest.mark.parametrize("program", [*sorted(PLAYED - AT_LENGTH), *at_length(*sorted(AT_LENGTH))])
 def test_what_the_demo_plays_comes_to_what_it_says(program: str, tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / program), str(tmp_path / "there")]
     played = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=580, check=False)

@@ -10,6 +10,7 @@ from mcp import MCPError
 from tests.cli.world import HELD, Budwood, task, wait_for
 from tests.mcp.clients import SERVER, Answer, connected, told
 from tests.mcp.talking import PRINT_ENV, Talking, error
+from tests.support.cases import at_length
 
 pytestmark = pytest.mark.slow
 NEXT: dict[str, object] = {"description": "Next", "run": "touch next"}
@@ -162,7 +163,7 @@ def test_nonsense_is_answered_or_passed_over(talking: Talking) -> None:
     assert '"found": 2' in json.dumps(answers[4])
 
 
-@pytest.mark.parametrize("how", ["closes", "is killed"])
+@pytest.mark.parametrize("how", ["is killed", *at_length("closes")])
 def test_one_that_goes_away_in_the_middle_harms_nobody(talking: Talking, how: str) -> None:
     env = held(talking)
     process = serving(talking, env)

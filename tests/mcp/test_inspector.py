@@ -12,7 +12,7 @@ from tests.mcp.talking import PRINT_ENV, Talking
 
 from budwood.mcp.tools import TOOLS
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 
 
 @pytest.fixture(scope="module")

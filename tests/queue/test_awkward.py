@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.queue.plans import conflict_of, doing, events, lane, lanes, published, shell, solve
+from tests.support.cases import at_length
 from tests.workshop.site import Site, do, steps, task
 
 from budwood._core.events import LanesMerged, MergeStopped, TargetMoved
@@ -17,7 +18,7 @@ def made(name: str, line: str, *after: str, readme: str = "") -> str:
     return task(name, steps(do("write", path=f"{name}.txt", text=name), *more), lane=line, after=list(after))
 
 
-@pytest.mark.parametrize("other", ["w1", "x3"])
+@pytest.mark.parametrize("other", ["x3", *at_length("w1")])
 def test_a_conflict_in_lanes_that_are_one_holds_back_all_of_them(site: Site, other: str) -> None:
     tasks = (
         made("w1", "w", readme="theirs\n" if other == "w1" else ""),

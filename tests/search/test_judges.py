@@ -8,6 +8,7 @@ import pytest
 from tests.agents.model.stub import Reply, Stub, completion, refusal
 from tests.agents.starting import FAKES
 from tests.search.conftest import SCORE, Halves
+from tests.support.cases import at_length
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 CHOICE = '{"choice": "try-2", "why": "it is the right one"}'
@@ -65,16 +66,18 @@ def test_a_model_is_shown_the_patches_and_its_word_counts(halves: Halves) -> Non
     ("reply", "why"),
     [
         (completion("I like them both."), "judge did not answer: it failed (agent)"),
-        (completion(f"```json\n{CHOICE}\n```\n"), "judge did not answer: it failed (agent)"),
-        (completion(f"```json other.json\n{CHOICE}\n```\n"), "judge left no choice.json"),
-        (completion(""), "judge did not answer: it failed (agent)"),
         (completion(f"```json {FILE}\nneither\n```\n"), "choice.json of judge is no JSON"),
-        (completion(f"```json {FILE}\n{{}}\n```\n"), "choice.json of judge names none of try-1, try-2: None"),
-        (completion(BLOCK, reason="length"), "judge did not answer: it failed (agent)"),
         (completion(None, refusal="I will not"), "judge did not answer: it failed (refused)"),
-        (refusal(500, "broken"), "judge did not answer: it failed (agent)"),
+        *at_length(
+            (completion(f"```json\n{CHOICE}\n```\n"), "judge did not answer: it failed (agent)"),
+            (completion(f"```json other.json\n{CHOICE}\n```\n"), "judge left no choice.json"),
+            (completion(""), "judge did not answer: it failed (agent)"),
+            (completion(f"```json {FILE}\n{{}}\n```\n"), "choice.json of judge names none of try-1, try-2: None"),
+            (completion(BLOCK, reason="length"), "judge did not answer: it failed (agent)"),
+            (refusal(500, "broken"), "judge did not answer: it failed (agent)"),
+        ),
     ],
-    ids=["words", "nowhere", "elsewhere", "nothing", "nonsense", "nobody", "cut", "refused", "broken"],
+    ids=["words", "nonsense", "refused", "nowhere", "elsewhere", "nothing", "nobody", "cut", "broken"],
 )
 def test_what_is_no_choice_leaves_it_to_the_score_or_to_nobody(halves: Halves, reply: Reply, why: str) -> None:
     with Stub(reply) as stub:

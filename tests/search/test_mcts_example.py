@@ -13,7 +13,7 @@ from budwood._core.state import RunState
 from budwood.stores import open_store
 from budwood.strategies.mcts_report import mcts_nodes
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(400)]
 
 
 @pytest.fixture(scope="module")

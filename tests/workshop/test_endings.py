@@ -30,7 +30,7 @@ LIMITS: dict[str, dict[str, object]] = {
 
 
 def test_every_byte_comes_back_however_an_attempt_ends(site: Site, *, torture: bool) -> None:
-    many = 200 if torture else 27
+    many = 200 if torture else 18
     ledger = site.root.parent / "ledger"
     ledger.mkdir()
     site.env["LEDGER"] = str(ledger)

@@ -87,8 +87,9 @@ fn a_server_that_has_gone_is_an_exit_code_though_the_client_could_say_more() {
     let socket = Socket::new("gone");
     for unread in [false, true] {
         let (mut child, mut server) = socket.relay();
+        let mut input = child.stdin.take().unwrap(); // waiting for the child would close it
         if unread {
-            child.stdin.as_mut().unwrap().write_all(b"nobody reads this").unwrap();
+            input.write_all(b"nobody reads this").unwrap();
             server.read_exact(&mut [0]).unwrap();
         }
         server.shutdown(Shutdown::Both).unwrap();
@@ -97,6 +98,7 @@ fn a_server_that_has_gone_is_an_exit_code_though_the_client_could_say_more() {
         let mut said = String::new();
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         assert!(said.contains("the server has ended"), "{said}");
+        drop(input);
     }
 }
 
