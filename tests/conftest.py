@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from tests.support.memory import use_memory
 
 for _name in [name for name in os.environ if name == "DATABASE_URL" or name.startswith("PG")]:
     del os.environ[_name]  # a developer's own database is none of ours
@@ -18,6 +19,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--torture"):
         config.pluginmanager.register(_Soon())
+    else:
+        use_memory()
 
 
 class _Soon:
