@@ -1,10 +1,10 @@
 # Everything runs in .venv, which is made when it is needed. `make` alone lists the targets.
 
 PYTHON ?= python3
-# Test processes at once. Four on two cores, because most tests wait for programs; more, and tests which kill processes
+# Test processes at once. Three on two cores, because most tests wait for programs; more, and tests which kill processes
 # would meet an overloaded machine. By file, so that what a file builds once is built once (groups of pytest-xdist 3.8
 # have no effect with pytest 9.2).
-JOBS ?= 4
+JOBS ?= 3
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -123,7 +123,7 @@ def interpreters() -> dict[str, str]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_python_of_this_machine_serves(desk: Desk) -> None:
     found = interpreters()
     assert found

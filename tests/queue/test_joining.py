@@ -51,7 +51,7 @@ def merged_by_git(histories: Histories, base: str, heads: list[str]) -> tuple[st
 @pytest.mark.timeout(1200)
 def test_it_makes_of_random_histories_what_git_merge_makes(histories: Histories, *, torture: bool) -> None:
     chance, clean, refused = Random(20261118), 0, 0
-    for number in range(1000 if torture else 12):
+    for number in range(1000 if torture else 25):
         base, heads = histories.make(chance)
         chain = join(histories, base, heads)
         tree, left = merged_by_git(histories, base, heads)

@@ -59,6 +59,7 @@ def open_door(address: str) -> Door:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((str(where), int(port)))
+        listening.listen()  # whoever is told the address may come before anybody serves
     except OSError as error:
         listening.close()
         raise UsageError(f"nothing can listen at {address}: {error.strerror}", hint="choose another port") from error
