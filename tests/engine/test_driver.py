@@ -1,5 +1,8 @@
 """Whole runs: what a driver does, what it writes and when, and what the next one makes of what it left."""
 
+from contextlib import suppress
+from itertools import count
+
 import pytest
 from tests.engine.stage import RUN, Killed, Stage, at, layered, started, task
 
@@ -124,20 +127,19 @@ def test_nothing_is_told_or_done_before_it_is_durable() -> None:
 
 def test_a_store_that_refuses_one_commit_leaves_a_run_that_can_be_resumed() -> None:
     plain = layered()
-    store = Watched(plain.world)
-    plain.drive(store=store)
-    refused = 0
-    for refuse in range(len(store.commits)):
+    plain.drive()
+    for refuse in count():
         stage = layered()
-        try:
-            stage.drive(store=Watched(stage.world, refuse=refuse))
-        except StoreUnwritable:
-            refused += 1
+        store = Watched(stage.world, refuse=refuse)
+        with suppress(StoreUnwritable):
+            stage.drive(store=store)
+            break  # a commit may have more in it, so that not every run has as many: this one had no more
+        assert len(store.commits) == refuse
         assert MemoryStore(stage.world).holder(RUN) is None
         stage.drive()
         assert stage.decisions() == plain.decisions(), f"commit {refuse}"
         stage.check_sound()
-    assert refused > 0.8 * len(store.commits)  # a commit may have more in it, so not every run has as many
+    assert refuse > 4  # twelve tasks in three slots are four rounds at least, and each is a commit
 
 
 def test_killed_at_every_boundary_it_resumes_to_the_same_decisions() -> None:
