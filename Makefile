@@ -58,7 +58,7 @@ demo: $(VENV)/.ready ## Watch runs being killed and resumed, with nothing lost
 	@$(BIN)/python examples/best_of/best_of.py
 	@$(BIN)/python examples/mcts/mcts.py
 
-test: $(VENV)/.ready ## Run all tests (15 to 30 minutes on two cores)
+test: $(VENV)/.ready ## Run all tests (15 to 20 minutes on two cores)
 	cargo test --locked --workspace --exclude budwood-cards
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
