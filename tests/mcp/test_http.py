@@ -1,6 +1,7 @@
 """The server over HTTP: behind its token, for the names of this machine, with a bound on what it reads."""
 
 import re
+import socket
 
 import anyio
 import httpx
@@ -94,3 +95,9 @@ def test_by_default_only_this_machine_is_listened_to() -> None:
     six = open_door("[::1]:0")
     with six.socket:
         assert six.url.startswith("http://[::1]:")
+
+
+def test_who_is_told_the_address_may_come_before_anybody_serves() -> None:
+    door = open_door("0")
+    with door.socket, socket.create_connection(door.socket.getsockname(), timeout=5):
+        pass

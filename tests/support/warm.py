@@ -1,6 +1,6 @@
 """The program without the time to load it.
 
-Python and some 300 modules are four fifths of what a short command takes, and the suites give thousands. Here a process
+Loading Python and some 300 modules is most of what a short command takes, and the suites give thousands. Here a process
 that has loaded them forks one for each command (`forking`), which is the program as it is: with an environment, a
 directory, streams and an end of its own. Two such processes take turns, so that commands that follow each other still
 do not agree on the order of their sets.
