@@ -1,10 +1,10 @@
 # Everything runs in .venv, which is made when it is needed. `make` alone lists the targets.
 
 PYTHON ?= python3
-# Test processes at once. Three on two cores, because most tests wait for programs; more, and tests which kill processes
+# Test processes at once. Four on two cores, because most tests wait for programs; more, and tests which kill processes
 # would meet an overloaded machine. By file, so that what a file builds once is built once (groups of pytest-xdist 3.8
 # have no effect with pytest 9.2).
-JOBS ?= 3
+JOBS ?= 4
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -57,6 +57,9 @@ demo: $(VENV)/.ready ## Watch runs being killed and resumed, with nothing lost
 	@$(BIN)/python examples/beam/beam.py
 	@$(BIN)/python examples/best_of/best_of.py
 	@$(BIN)/python examples/mcts/mcts.py
+
+# What a process compiled, the next may have, whatever the shell says of that: tests are hundreds of files.
+test quick torture: export PYTHONDONTWRITEBYTECODE =
 
 test: $(VENV)/.ready ## Run all tests (15 to 20 minutes on two cores)
 	cargo test --locked --workspace --exclude budwood-cards

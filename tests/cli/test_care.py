@@ -15,7 +15,7 @@ from tests.support.evening import Evening, evening, made_evening
 from budwood._core.model import TaskPhase
 from budwood.testing.workspaces import git
 from budwood.workspaces import find_repository
-from budwood.workspaces.fingerprint import Fingerprint, fingerprint
+from budwood.workspaces.fingerprint import Fingerprint, Watch
 
 __all__ = ["evening", "made_evening"]
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ command = "touch {began}; until [ -e {go} ]; do sleep 0.02; done"
 def seen(evening: Evening) -> Fingerprint:
     repository = find_repository(evening.root, os.environ)
     assert repository is not None
-    return fingerprint(repository)
+    return Watch(repository).look()
 
 
 def test_everything_that_was_left_is_opened_outside_of_the_repository(evening: Evening) -> None:

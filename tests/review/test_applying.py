@@ -8,7 +8,7 @@ from tests.review.conftest import Ground
 
 from budwood.review.applying import Applied, FilesChanged, apply
 from budwood.testing.workspaces import git
-from budwood.workspaces.fingerprint import differences, fingerprint
+from budwood.workspaces.fingerprint import Watch, differences
 
 
 def put(ground: Ground, made: str, tmp_path: Path, *, base: str | None = None) -> Applied:
@@ -37,12 +37,13 @@ def test_every_file_that_changed_since_is_named_and_nothing_is_written(ground: G
     (ground.root / "a.txt").write_text("the user's\n")
     (ground.root / "b.txt").chmod(0o755)
     (ground.root / "new.txt").write_text("the user's\n")
-    before = fingerprint(ground.repository)
+    watch = Watch(ground.repository)
+    before = watch.look()
     with pytest.raises(FilesChanged) as caught:
         put(ground, made, tmp_path)
     assert caught.value.paths == ["a.txt", "b.txt", "new.txt"]
     assert caught.value.exit_code == 4
-    assert fingerprint(ground.repository) == before
+    assert watch.look() == before
     assert not (ground.root / "free.txt").exists()
 
 
@@ -104,6 +105,7 @@ def test_a_submodule_is_left_to_git(ground: Ground, tmp_path: Path) -> None:
 def test_nothing_else_of_the_users_is_touched(ground: Ground, tmp_path: Path) -> None:
     (ground.root / "b.txt").write_text("the user's\n")
     git(ground.root, "add", "b.txt")
-    before = fingerprint(ground.repository)
+    watch = Watch(ground.repository)
+    before = watch.look()
     put(ground, ground.made({"a.txt": "1\n"}), tmp_path)
-    assert differences(before, fingerprint(ground.repository)) == ["file a.txt"]
+    assert differences(before, watch.look()) == ["file a.txt"]

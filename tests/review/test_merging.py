@@ -8,7 +8,7 @@ from tests.review.conftest import Ground
 from budwood.errors import MergeConflict, UsageError, WorkspaceError
 from budwood.review.merging import Merged, Merger, Wanted, found_in
 from budwood.testing.workspaces import git
-from budwood.workspaces.fingerprint import fingerprint
+from budwood.workspaces.fingerprint import Watch
 from budwood.workspaces.git import Git
 from budwood.workspaces.merging import Merge, merge_tree
 
@@ -53,11 +53,11 @@ def test_a_squash_is_one_commit_without_the_history(ground: Ground) -> None:
 
 def test_a_branch_that_is_not_checked_out_moves_and_no_file_does(ground: Ground) -> None:
     git(ground.root, "branch", "release")
-    before = fingerprint(ground.repository)
+    before = Watch(ground.repository).look()
     made = ground.made({"new.txt": "n\n"})
     assert merge(ground, made, "release").checkout is None
     assert ground.head("release") == made
-    after = fingerprint(ground.repository)
+    after = Watch(ground.repository).look()
     assert {name for name in after if before.get(name) != after[name]} == {"branch release"}
     assert not (ground.root / "new.txt").exists()
 
@@ -74,12 +74,12 @@ def test_a_branch_in_a_linked_worktree_moves_with_the_files_there(ground: Ground
 def test_a_conflict_names_its_files_and_changes_nothing(ground: Ground) -> None:
     made = ground.made({"a.txt": "one\nTHEIRS\nthree\n"})
     ground.commit({"a.txt": "one\nMINE\nthree\n"})
-    before = fingerprint(ground.repository)
+    before = Watch(ground.repository).look()
     with pytest.raises(MergeConflict, match=r"task form cannot be merged into main.*: a\.txt") as caught:
         merge(ground, made)
     assert caught.value.files == ("a.txt",)
     assert caught.value.exit_code == 5
-    assert fingerprint(ground.repository) == before
+    assert Watch(ground.repository).look() == before
 
 
 @pytest.mark.parametrize("case", ["changed", "untracked", "ignored", "staged"])
@@ -89,12 +89,12 @@ def test_a_file_of_the_users_is_never_overwritten_and_the_command_is_told(ground
     (ground.root / path).write_text("the user's\n")
     if case == "staged":
         git(ground.root, "add", "a.txt")
-    before = fingerprint(ground.repository)
+    before = Watch(ground.repository).look()
     with pytest.raises(WorkspaceError, match="nothing was changed") as caught:
         merge(ground, made)
     assert caught.value.exit_code == 4
     assert (ground.root / path).read_text() == "the user's\n"
-    assert fingerprint(ground.repository) == before
+    assert Watch(ground.repository).look() == before
     assert caught.value.hint is not None
     assert f"merge --ff-only --no-overwrite-ignore {made}" in caught.value.hint
     assert kept(ground) == made  # git would collect it before the user comes to it

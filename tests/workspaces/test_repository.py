@@ -3,6 +3,8 @@
 import os
 import shutil
 import subprocess
+import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from budwood.errors import UsageError, WorkspaceError
 from budwood.testing.workspaces import git
 from budwood.workspaces import Clone, Pool, Repository, find_repository
-from budwood.workspaces.fingerprint import differences, fingerprint
+from budwood.workspaces.fingerprint import Watch, differences
 
 
 def found(directory: Path) -> Repository:
@@ -40,6 +42,8 @@ def test_a_bare_one_is_refused_with_a_way_out(checkout: Path, tmp_path: Path) ->
     with pytest.raises(UsageError, match="is a bare repository") as caught:
         find_repository(tmp_path / "bare.git", os.environ)
     assert "git worktree add" in (caught.value.hint or "")
+    with pytest.raises(UsageError, match=r"inside of a \.git"):
+        find_repository(checkout / ".git", os.environ)
 
 
 def test_one_without_commits_begins_with_nothing(project: Path, tmp_path: Path) -> None:
@@ -59,7 +63,6 @@ def test_a_shallow_one_can_be_worked_in(checkout: Path, tmp_path: Path) -> None:
     git(checkout, "commit", "-q", "--allow-empty", "-m", "second")
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{checkout}", "shallow")
     repository = found(tmp_path / "shallow")
-    assert repository.is_shallow
     made = pool_of(repository, tmp_path / "pool").hand_out("r/1", repository.resolve("HEAD"))
     assert git(made.path, "log", "--format=%s") == "second"
 
@@ -145,14 +148,15 @@ def test_a_dirty_checkout_is_announced_and_can_be_the_base(checkout: Path, tmp_p
     (checkout / "ignored").mkdir()
     (checkout / "ignored" / "log").write_text("ignored")
     repository = found(checkout)
-    before = fingerprint(repository)
+    watch = Watch(repository)
+    before = watch.look()
     assert repository.dirty() == ["kept.txt", "new ü"]
     base = repository.with_dirty(tmp_path / "index")
     made = pool_of(repository, tmp_path / "pool").hand_out("r/1", base)
     assert (made.path / "kept.txt").read_text() == "not committed\n"
     assert (made.path / "new ü").exists()
     assert not (made.path / "ignored").exists()
-    assert differences(before, fingerprint(repository)) == []
+    assert differences(before, watch.look()) == []
 
 
 def test_only_refs_of_ours_are_written(checkout: Path) -> None:
@@ -168,7 +172,8 @@ class TestFingerprint:
         git(checkout, "stash", "-q")
         (checkout / "draft").write_text("untracked")
         repository = found(checkout)
-        before = fingerprint(repository)
+        watch = Watch(repository)
+        before = watch.look()
         workspaces = pool_of(repository, tmp_path / "pool")
         made = workspaces.hand_out("r/1", repository.resolve("HEAD"))
         git(made.path, "checkout", "-q", "-b", "mine")
@@ -180,18 +185,19 @@ class TestFingerprint:
         assert pushed.returncode != 0
         workspaces.keep("r/1", "refs/budwood/r/1", message="m")
         workspaces.hand_back("r/1", "refs/budwood/r/1")
-        assert differences(before, fingerprint(repository)) == []
+        assert differences(before, watch.look()) == []
 
     def test_what_was_changed_is_named(self, checkout: Path) -> None:
         repository = found(checkout)
-        before = fingerprint(repository)
+        watch = Watch(repository)
+        before = watch.look()
         git(checkout, "config", "core.hooksPath", "/evil")
         git(checkout, "branch", "another")
         (checkout / "sub" / "deep.txt").write_text("changed")
         (checkout / ".git" / "hooks").mkdir(exist_ok=True)
         (checkout / ".git" / "hooks" / "pre-commit").write_text("#!/bin/sh\n")
         git(checkout, "rm", "-q", "--cached", "kept.txt")
-        changed = differences(before, fingerprint(repository))
+        changed = differences(before, watch.look())
         named = {
             "branch another",
             "file kept.txt",
@@ -201,3 +207,24 @@ class TestFingerprint:
             "the index",
         }
         assert set(changed) == named
+
+    def test_where_head_stands_is_seen_on_a_branch_and_off(self, checkout: Path) -> None:
+        git(checkout, "commit", "-q", "--allow-empty", "-m", "second")
+        git(checkout, "branch", "another")
+        watch = Watch(found(checkout))
+        looks = [watch.look()]
+        for words in (["another"], ["--detach", "main"], ["--detach", "main~1"]):
+            git(checkout, "checkout", "-q", *words)
+            looks.append(watch.look())
+        assert [differences(*pair) for pair in pairwise(looks)] == [["HEAD"]] * 3
+
+    def test_a_file_that_git_shall_not_look_at_any_more_is_seen_by_its_index(self, checkout: Path) -> None:
+        long_ago = time.time() - 60
+        os.utime(checkout / ".git" / "index", (long_ago, long_ago))
+        time.sleep(1.1)  # until then git is asked anew, whatever the file's times are
+        watch = Watch(found(checkout))
+        before = watch.look()
+        assert differences(before, watch.look()) == []
+        git(checkout, "update-index", "--assume-unchanged", "kept.txt")
+        (checkout / "kept.txt").write_text("changed in secret\n")
+        assert differences(before, watch.look()) == ["the index"]

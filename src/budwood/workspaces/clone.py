@@ -29,7 +29,6 @@ class Clone:
                 hint="a linked worktree can be used there",
             )
         self._repository = repository
-        self._form = repository.git.ask("rev-parse", "--show-object-format")
 
     def equip(self, tree: Path, base: str, *, cones: str) -> Path:
         """Give a directory a new `.git`; return where that has its index."""
@@ -54,7 +53,8 @@ class Clone:
         return git_dir / "index"
 
     def _settings(self, *, sparse: bool) -> str:
-        newer = self._form != "sha1"
+        form = self._repository.form
+        newer = form != "sha1"
         lines = [
             "[core]",
             f"\trepositoryformatversion = {int(newer)}",
@@ -62,7 +62,7 @@ class Clone:
             "\tbare = false",
             "\tlogallrefupdates = true",
             *(("\tsparseCheckout = true", "\tsparseCheckoutCone = true") if sparse else ()),
-            *(("[extensions]", f"\tobjectformat = {self._form}") if newer else ()),
+            *(("[extensions]", f"\tobjectformat = {form}") if newer else ()),
             '[remote "origin"]',
             f"\turl = {_quoted(self._repository.root)}",
             f"\tpushurl = {NO_PUSH}",
@@ -95,7 +95,10 @@ def commits_of_refs(git: Git) -> list[str]:
 
 def commits_of_reflogs(git: Git, *whose: str) -> list[str]:
     """List where refs once stood: older stashes, and what was reset or rebased away, are known by that alone."""
+    assert git.git_dir is not None
     head = git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if not ((git.git_dir / "logs").exists() or (git.git_dir / "reftable").exists()):
+        return [head]
     return [head, *git.ask("log", "--walk-reflogs", "--format=%H", *whose).splitlines()]
 
 

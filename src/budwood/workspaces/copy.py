@@ -31,4 +31,4 @@ def open_kept(project: Path, git_dir: Path, environ: Mapping[str, str]) -> Repos
     if not (git_dir / "HEAD").exists():
         git_dir.parent.mkdir(parents=True, exist_ok=True)
         git.run("init", "--quiet", "--bare", "--template=", str(git_dir), cwd=project)
-    return Repository(project, git_dir, git.aimed(git_dir=git_dir), is_shallow=False, is_partial=False)
+    return Repository(project, git_dir, git.aimed(git_dir=git_dir))

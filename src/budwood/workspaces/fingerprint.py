@@ -6,6 +6,8 @@ must not change anything, an index's times included.
 
 import hashlib
 import os
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from budwood.workspaces.git import Git
@@ -15,16 +17,46 @@ Fingerprint = dict[str, str]
 """Names for people, and a digest each: `branch main`, `hook pre-commit`, `file src/a.py`."""
 
 
-def fingerprint(repository: Repository) -> Fingerprint:
-    """Look at branches and tags, HEAD, stash, settings, hooks, the index and the files that differ from it."""
-    git = repository.git.aimed(work_tree=repository.root)
-    return {
-        **_refs(git),
-        **_files(repository.common, "setting", ("config", "config.worktree", "info/exclude", "info/attributes")),
-        **_hooks(repository.common),
-        "the index": _digest(git.run("ls-files", "-z", "--stage", "-v", cwd=repository.root)),
-        **_changed_files(git, repository.root),
-    }
+_STATUS = (
+    *("--no-optional-locks", "status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind"),
+    *("--no-renames", "--untracked-files=all"),
+)
+_FIELDS = {"1": 8, "u": 10, "?": 1}
+"""How many words are before the path in a line of git's about a changed, an unmerged and an unknown file."""
+_STEADY_NS = 1_000_000_000
+"""A file that was last changed longer ago than this cannot have been changed again within the same tick of a clock."""
+
+
+class Watch:
+    """Looks at the checkout of one repository, again and again."""
+
+    def __init__(self, repository: Repository) -> None:
+        assert repository.git.git_dir is not None
+        self._repository = repository
+        self._git = repository.git.aimed(work_tree=repository.root)
+        self._index_file = repository.git.git_dir / "index"
+        self._index: tuple[tuple[int, ...], str] | None = None
+        """What the index was when last looked at, and the file that it was in."""
+
+    def look(self) -> Fingerprint:
+        """Look at branches and tags, HEAD, stash, settings, hooks, the index and the files that differ from it."""
+        common = self._repository.common
+        return {
+            **_refs(self._git),
+            **_files(common, "setting", ("config", "config.worktree", "info/exclude", "info/attributes")),
+            **_hooks(common),
+            "the index": self._index_digest(),
+            **_head_and_files(self._git, self._repository.root),
+        }
+
+    def _index_digest(self) -> str:
+        """Tell the index from every other; git is asked only if its file is another than before."""
+        before = _identity(self._index_file)
+        if self._index is not None and self._index[0] == before:
+            return self._index[1]
+        digest = _digest(self._git.run("ls-files", "-z", "--stage", "-v", cwd=self._repository.root))
+        self._index = (before, digest) if before else None
+        return digest
 
 
 def differences(before: Fingerprint, after: Fingerprint) -> list[str]:
@@ -34,7 +66,7 @@ def differences(before: Fingerprint, after: Fingerprint) -> list[str]:
 
 
 def _refs(git: Git) -> Fingerprint:
-    found = {"HEAD": git.ask("rev-parse", "--symbolic-full-name", "HEAD")}
+    found = {}
     for line in git.ask("for-each-ref", "--format=%(objectname) %(refname)").splitlines():
         commit, _, name = line.partition(" ")
         if not name.startswith(("refs/budwood/", "refs/heads/budwood/")):
@@ -54,14 +86,18 @@ def _hooks(common: Path) -> Fingerprint:
     }
 
 
-def _changed_files(git: Git, root: Path) -> Fingerprint:
-    words = ("--no-optional-locks", "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
-    found = {}
-    for entry in git.run(*words, cwd=root).split(b"\0"):
-        if entry:
-            state, path = entry[:2].decode(), os.fsdecode(entry[3:])
-            found[f"file {path}"] = state + content_of(root / path)
-    return found
+def _head_and_files(git: Git, root: Path) -> Fingerprint:
+    heads, found = {}, {}
+    for entry in map(os.fsdecode, git.run(*_STATUS, cwd=root).split(b"\0")[:-1]):
+        kind, _, rest = entry.partition(" ")
+        if kind == "#":
+            what, _, value = rest.partition(" ")
+            heads[what] = value
+        else:
+            *state, path = entry.split(" ", _FIELDS[kind])
+            found[f"file {path}"] = " ".join(state) + content_of(root / path)
+    name = heads["branch.head"]
+    return {"HEAD": heads["branch.oid"] if name == "(detached)" else name, **found}
 
 
 def content_of(path: Path) -> str:
@@ -72,6 +108,15 @@ def content_of(path: Path) -> str:
         return "none"
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _identity(file: Path) -> tuple[int, ...]:
+    """Tell a file's content from what it was and will be, without reading it; nothing where that cannot be told."""
+    with suppress(OSError):
+        found = file.stat()
+        if time.time_ns() - found.st_ctime_ns > _STEADY_NS:
+            return (found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    return ()
 
 
 def _digest(data: bytes) -> str:

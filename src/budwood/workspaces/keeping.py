@@ -9,7 +9,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ from budwood.workspaces.git import Git, GitFailed
 from budwood.workspaces.laying import INDEX, Laid, laid_out, settle
 from budwood.workspaces.merging import is_ancestor
 from budwood.workspaces.records import stamp
+from budwood.workspaces.repository import Repository
 from budwood.workspaces.sparse import FILE as SPARSE_FILE
 from budwood.workspaces.sparse import SETTINGS as SPARSE
 from budwood.workspaces.survey import NOTHING
@@ -49,6 +50,8 @@ class Kept(Struct, frozen=True, kw_only=True):
     """The commit that it began with."""
     candidate: str
     """The tree of what it made, ignore rules honoured; this is the candidate's identity."""
+    made: str
+    """The commit of that tree."""
     commit: str
     """A commit whose tree is everything that was there; its first parent is the candidate's commit."""
     left_out: tuple[LeftOut, ...] = ()
@@ -71,22 +74,21 @@ class Past(Struct, frozen=True):
 
 
 class Keeper:
-    """Keeps directories in one repository, whose shared directory is `common`.
+    """Keeps directories in one repository, with the user's `settings` of how files become objects.
 
     `cones` are the patterns of what is laid out, where that is not all.
     """
 
-    def __init__(
-        self, folder: Path, git: Git, *, common: Path, settings: Sequence[tuple[str, str]], cones: str = ""
-    ) -> None:
+    def __init__(self, folder: Path, repository: Repository, *, cones: str = "") -> None:
+        settings, common = repository.settings(), repository.common
         self.cones = cones
         self.bases = Bases()
         name = f"plain-{hashlib.sha256(cones.encode()).hexdigest()[:12]}.git" if cones else "plain.git"
         more = SPARSE if cones else ()
-        self.plain = _prepared(folder / name, git, common, settings=(*_ANY_NAME, *settings, *more))
-        self.whole = Whole(_prepared(folder / "whole.git", git, common, settings=_ANY_NAME))
+        self.plain = _prepared(folder / name, repository, settings=(*_ANY_NAME, *settings, *more))
+        self.whole = Whole(_prepared(folder / "whole.git", repository, settings=_ANY_NAME), form=repository.form)
         self._candidates = Candidates(self.plain)
-        self._converts = converts(settings, git.environ)
+        self._converts = converts(settings, repository.git.environ)
         for each in ("exclude", "attributes"):  # the user's own rules for this repository
             theirs, ours = common / "info" / each, folder / name / "info" / each
             if theirs.exists():
@@ -145,6 +147,7 @@ class Keeper:
         return Kept(
             base=base,
             candidate=written.candidate,
+            made=made,
             commit=self.whole.git.commit(written.whole, [made, *tips], message),
             left_out=tuple(LeftOut(os.fsdecode(path), size) for path, size in sorted(written.too_large.items())),
             special=tuple(map(os.fsdecode, changes.found.special)),
@@ -216,18 +219,18 @@ def converts(settings: Iterable[tuple[str, str]], environ: Mapping[str, str]) ->
     return (home / "git" / "attributes").exists() or Path("/etc/gitattributes").exists()
 
 
-def _prepared(folder: Path, git: Git, common: Path, *, settings: tuple[tuple[str, str], ...]) -> Git:
+def _prepared(folder: Path, repository: Repository, *, settings: tuple[tuple[str, str], ...]) -> Git:
     """Make a repository that has settings of its own and the objects of another."""
+    environ = repository.git.environ
     if not folder.exists():
         draft = folder.with_name(f"{folder.name}.new")  # half of one, left by a killed driver, must not be taken for it
         if draft.exists():
             shutil.rmtree(draft)
-        form = git.ask("rev-parse", "--show-object-format")
-        words = ("init", "--quiet", "--bare", "--template=", f"--object-format={form}", str(draft))
-        Git(environ=git.environ).run(*words, cwd=folder.parent)
+        words = ("init", "--quiet", "--bare", "--template=", f"--object-format={repository.form}", str(draft))
+        Git(environ=environ).run(*words, cwd=folder.parent)
         (draft / "info").mkdir(exist_ok=True)
         draft.rename(folder)
-    return Git(environ=git.environ, git_dir=folder, objects=common / "objects", settings=settings)
+    return Git(environ=environ, git_dir=folder, objects=repository.objects, settings=settings)
 
 
 def _too_large(tree: Path, paths: Iterable[bytes], limit: int) -> dict[bytes, int]:

@@ -75,13 +75,7 @@ class Pool(Workspaces):
         self._setups = Setups(setup, repository.git, spare=self._spare)
         self._file_limit = file_limit
         with locked(folder):  # two runs may begin at once
-            self._keeper = Keeper(
-                folder,
-                repository.git,
-                common=repository.common,
-                settings=repository.settings(),
-                cones=cone_patterns(sparse),
-            )
+            self._keeper = Keeper(folder, repository, cones=cone_patterns(sparse))
 
     def hand_out(self, holder: str, base: str) -> Workspace:
         with locked(self._folder):

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 
 from budwood.errors import UsageError, WorkspaceError
@@ -28,8 +29,22 @@ class Repository:
     common: Path
     """The directory that all of its checkouts share."""
     git: Git
-    is_shallow: bool
-    is_partial: bool
+
+    @cached_property
+    def form(self) -> str:
+        """How its objects are named: sha1 or sha256."""
+        return self.git.ask("rev-parse", "--show-object-format")
+
+    @cached_property
+    def _configured(self) -> tuple[tuple[str, str], ...]:
+        """What git was told by the user's settings and the repository's own, the later the stronger."""
+        listed = self.git.ask("config", "-z", "--list").split("\0")[:-1]
+        return tuple((name, value) for name, _, value in (entry.partition("\n") for entry in listed))
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether there are objects that were not fetched yet."""
+        return any(name.startswith("remote.") and name.endswith(".promisor") for name, _ in self._configured)
 
     @property
     def objects(self) -> Path:
@@ -38,14 +53,12 @@ class Repository:
 
     def settings(self) -> tuple[tuple[str, str], ...]:
         """Return the user's settings that say how files become objects; filters are the user's own programs."""
-        listed = self.git.ask("config", "-z", "--list").split("\0")[:-1]
-        pairs = (entry.partition("\n")[::2] for entry in listed)
-        return tuple((name, value) for name, value in pairs if name in _OF_FILES or name.startswith("filter."))
+        return tuple(pair for pair in self._configured if pair[0] in _OF_FILES or pair[0].startswith("filter."))
 
     def identity(self) -> dict[str, str]:
         """Return who commits here, as variables for another's git: the user, as far as git knows one."""
-        keys = zip(("user.name", "user.email"), AUTHOR, strict=True)
-        name, email = (self.git.run("config", key, codes=(0, 1)).decode().rstrip("\n") or ours for key, ours in keys)
+        values, keys = dict(self._configured), zip(("user.name", "user.email"), AUTHOR, strict=True)
+        name, email = (values.get(key) or ours for key, ours in keys)
         return {
             f"GIT_{who}_{what}": text
             for who in ("AUTHOR", "COMMITTER")
@@ -109,31 +122,32 @@ def _remove_old(lock: Path) -> None:
 def find_repository(directory: Path, environ: Mapping[str, str]) -> Repository | None:
     """Find the repository whose checkout a directory is in; None outside of any."""
     git = Git(environ=environ)
-    _refuse_old(git, directory)
-    flags = ("--is-bare-repository", "--is-shallow-repository")
-    places = ("--path-format=absolute", "--git-common-dir", "--git-dir")
+    _refuse_old(git)
+    places = ("--path-format=absolute", "--git-common-dir", "--git-dir", "--show-toplevel")
     try:
-        bare, shallow, common, own = git.ask("rev-parse", *flags, *places, cwd=directory).splitlines()
+        common, own, root = map(Path, git.ask("rev-parse", *places, cwd=directory).splitlines())
     except GitFailed as error:
         if "dubious ownership" in error.said:
             raise WorkspaceError(
                 f"git does not trust {directory}: it belongs to somebody else",
                 hint=f"if you do: git config --global --add safe.directory {directory}",
             ) from error
+        if "must be run in a work tree" in error.said:
+            raise UsageError(
+                f"{directory} has no files to work on: it is a bare repository, or inside of a .git",
+                hint="make a checkout and run there: git worktree add ../checkout",
+            ) from error
         return None
-    if bare == "true":
-        raise UsageError(
-            f"{directory} is a bare repository, which has no files to work on",
-            hint="make a checkout and run there: git worktree add ../checkout",
-        )
-    root = Path(git.ask("rev-parse", "--show-toplevel", cwd=directory))
-    aimed = git.aimed(git_dir=Path(own))  # a linked worktree has a HEAD of its own
-    partial = bool(aimed.run("config", "--get-regexp", r"^remote\..*\.promisor$", codes=(0, 1)))
-    return Repository(root, Path(common), aimed, shallow == "true", partial)
+    return Repository(root, common, git.aimed(git_dir=own))  # a linked worktree has a HEAD of its own
 
 
-def _refuse_old(git: Git, directory: Path) -> None:
-    said = git.ask("--version", cwd=directory)
+@cache
+def _version(path: str) -> str:
+    return Git(environ={"PATH": path}).ask("--version")
+
+
+def _refuse_old(git: Git) -> None:
+    said = _version(git.environ.get("PATH", ""))
     numbers = tuple(int(part) for part in said.split()[2].split(".")[:2] if part.isdecimal())
     if numbers < OLDEST:
         raise WorkspaceError(f"{said} is too old for workspaces", hint="budwood needs git 2.39 or newer")

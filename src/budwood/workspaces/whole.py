@@ -24,11 +24,11 @@ _ADD = ("update-index", "-z", "--add", "--replace", "--stdin")
 class Whole:
     """Writes directories into trees and trees into directories."""
 
-    def __init__(self, git: Git) -> None:
+    def __init__(self, git: Git, *, form: str) -> None:
         assert git.git_dir is not None
         (git.git_dir / "info" / "attributes").write_text(_UNCHANGED)
         self.git = git.aimed(settings=(*git.settings, ("core.autocrlf", "false")))
-        self.form = git.ask("rev-parse", "--show-object-format")
+        self.form = form
 
     def compare(self, tree: Path, folder: Path, *, skip: str | None, spare: re.Pattern[bytes]) -> Changes:
         """Compare a directory with what is known of it, by times and sizes."""

@@ -35,7 +35,7 @@ from budwood.engine.workshop.scoring import Scores, scored, with_score
 from budwood.errors import BudwoodError, WorkspaceError
 from budwood.executors.base import Work
 from budwood.workspaces import Kept, Pool, Repository
-from budwood.workspaces.fingerprint import Fingerprint, differences, fingerprint
+from budwood.workspaces.fingerprint import Fingerprint, Watch, differences
 from budwood.workspaces.folding import find_kept
 from budwood.workspaces.merging import merge_all
 from budwood.workspaces.ports import Ports
@@ -78,6 +78,7 @@ class Bench:
         self._branches = Branches(means.repository, refs)
         self._queue = Queue(name, refs, repository=means.repository, pool=means.pool, holder=self._holder)
         self._scores = Scores(means.attempts.parent / "scores")
+        self._watch = Watch(means.repository) if means.watches else None
         self._before: dict[str, Fingerprint] = {}
 
     def prepare(self, order: Order) -> Work | Outcome:
@@ -88,8 +89,8 @@ class Bench:
             base = merge_all(self._repository.git, start, others, message=_message(order), first_wins=first_wins)
             workspace = self._pool.hand_out(self._holder(order.id), base)
             ports = self._ports.take(self._holder(order.id), self._terms.ports) if self._terms.ports else ()
-            if self._means.watches:
-                self._before[order.id] = fingerprint(self._repository)
+            if self._watch is not None:
+                self._before[order.id] = self._watch.look()
             return self._means.outfitter.work(order, workspace, ports=ports)
         except (BudwoodError, OSError) as error:
             self.release(order.id)
@@ -139,8 +140,8 @@ class Bench:
         commit, workspace = find_kept(self._repository, self.ref(order.id)), self._pool.find(self._holder(order.id))
         if commit is None or workspace is None:
             return None
-        tree = self._repository.git.ask("rev-parse", f"{commit}^1^{{tree}}")
-        return Kept(base=workspace.base, candidate=tree, commit=commit)
+        made, tree = self._repository.git.ask("rev-parse", f"{commit}^1", f"{commit}^1^{{tree}}").splitlines()
+        return Kept(base=workspace.base, candidate=tree, made=made, commit=commit)
 
     def begin_later(self, later: Later) -> Work | Outcome:
         """Say what is done about a candidate, in the workspace that it was made in; the same content is scored once."""
@@ -249,9 +250,9 @@ class Bench:
 
     def _outside(self, work_id: str) -> list[str]:
         before = self._before.get(work_id)
-        if before is None:  # another driver began it
+        if self._watch is None or before is None:  # another driver began it
             return []
-        changed = differences(before, fingerprint(self._repository))
+        changed = differences(before, self._watch.look())
         # Asked after that: another lane's may be made meanwhile.
         ours = made_by_us(self._repository) if changed else set()
         return [name for name in changed if name.removeprefix("branch ") not in ours]

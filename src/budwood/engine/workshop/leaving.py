@@ -24,13 +24,12 @@ class Change(NamedTuple):
 
 def describe(repository: Repository, kept: Kept, *, ref: str, outside: Sequence[str], start: str | None) -> Left:
     """Describe what was kept; `start` is the commit that its work began with, if that is not where it was laid out."""
-    git = repository.git
     base = start or kept.base
     change = changed(repository, base, kept.candidate)
     return Left(
         base=base,
         tree=kept.candidate,
-        candidate=git.ask("rev-parse", f"{kept.commit}^1"),
+        candidate=kept.made,
         commit=kept.commit,
         ref=ref,
         files=change.files,
