@@ -69,7 +69,7 @@ quick: $(VENV)/.ready ## Run the quick tests (under a minute, downloads nothing)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow and not crash and not postgres and not torture and not wheel"
 
 torture: $(VENV)/.ready ## Run the fault tests at full length (long)
-	$(BIN)/python -m pytest -n 0 -s --timeout 7200 --torture -m torture
+	$(BIN)/python -m pytest -n 2 --dist loadfile --timeout 7200 --torture -m torture
 
 wheel: $(VENV)/.tools $(RUST_SOURCES) ## Build the wheel into dist/
 	@rm -rf build/lib* build/bdist* dist/*.whl # setuptools would pack files that the sources no longer have

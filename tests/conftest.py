@@ -18,17 +18,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--torture"):
-        config.pluginmanager.register(_Soon())
+        config.pluginmanager.register(_Soon(config))
     else:
         use_memory()
 
 
 class _Soon:
-    """Tells of a failure when it happens: the end of the full length is hours away."""
+    """Tells what came of a test when it ends, whichever process ran it: the end of the full length is far away."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
-            print(f"\n{report.longreprtext}", flush=True)
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        said = report.longreprtext if report.failed else report.capstdout.strip() * (report.when == "call")
+        if terminal is not None and said:
+            terminal.write(f"\n{said}\n")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
