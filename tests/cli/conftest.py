@@ -13,8 +13,5 @@ __all__ = ["budwood", "night", "now", "over", "terminal", "there"]
 @pytest.fixture
 def budwood(tmp_path: Path) -> Iterator[Budwood]:
     """Give the program and a project; afterwards no process of its runs may be there."""
-    world = Budwood(tmp_path / "project")
-    try:
+    with Budwood(tmp_path / "project") as world:
         yield world
-    finally:
-        world.end()

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fcntl import ioctl
 from pathlib import Path
 from struct import pack
+from typing import Self
 
 from tests.support import warm
 
@@ -240,6 +241,12 @@ class Budwood:
             return store.holder(next(row for row in store.runs() if row.name == name).id)
 
     # --- the end ---
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
 
     def end(self) -> None:
         """End everything, and see that nothing is left."""

@@ -13,11 +13,8 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def grove(tmp_path: Path) -> Iterator[Grove]:
-    made = Grove(tmp_path / "project", flaky=True)
-    try:
+    with Grove(tmp_path / "project", flaky=True) as made:
         yield made
-    finally:
-        made.end()
 
 
 def test_a_finished_one(grove: Grove) -> None:

@@ -58,11 +58,8 @@ def _decided(lines: str) -> list[dict[str, object]]:
 
 @pytest.fixture
 def grove(tmp_path: Path) -> Iterator[Musing]:
-    made = Musing(tmp_path / "project")
-    try:
+    with Musing(tmp_path / "project") as made:
         yield made
-    finally:
-        made.end()
 
 
 def test_one_that_ended_as_it_should(grove: Musing) -> None:

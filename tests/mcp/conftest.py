@@ -10,6 +10,5 @@ from tests.mcp.talking import Talking
 @pytest.fixture
 def talking(tmp_path: Path) -> Iterator[Talking]:
     """Give a project; nothing of it survives."""
-    made = Talking(tmp_path / "project")
-    yield made
-    made.end()
+    with Talking(tmp_path / "project") as made:
+        yield made

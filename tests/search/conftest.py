@@ -56,17 +56,11 @@ class Halves(Budwood):
 
 @pytest.fixture
 def halves(tmp_path: Path) -> Iterator[Halves]:
-    made = Halves(tmp_path / "a project ü")
-    try:
+    with Halves(tmp_path / "a project ü") as made:
         yield made
-    finally:
-        made.end()
 
 
 @pytest.fixture
 def grove(tmp_path: Path) -> Iterator[Grove]:
-    made = Grove(tmp_path / "project")
-    try:
+    with Grove(tmp_path / "project") as made:
         yield made
-    finally:
-        made.end()

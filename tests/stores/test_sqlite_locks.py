@@ -80,9 +80,8 @@ def test_looking_who_drives_never_keeps_a_driver_out(store: SqliteStore, tmp_pat
 def test_a_full_pipe_loses_no_wake_up(store: SqliteStore, tmp_path: Path) -> None:
     bell = store.listen(RUN)
     pipe = os.open(tmp_path / "bells" / RUN, os.O_WRONLY | os.O_NONBLOCK)
-    with pytest.raises(BlockingIOError):
-        while True:
-            os.write(pipe, b"x" * 512)
+    written = os.write(pipe, bytes(4_000_000))
+    assert written < 4_000_000
     os.close(pipe)
     store.ring(RUN)
     bell.drain()

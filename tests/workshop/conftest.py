@@ -10,8 +10,5 @@ from tests.workshop.site import Site
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
     """Give a repository and the program; afterwards the user has what the user had, and no process is there."""
-    made = Site(tmp_path / "a project ü")
-    try:
+    with Site(tmp_path / "a project ü") as made:
         yield made
-    finally:
-        made.end()
