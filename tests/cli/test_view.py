@@ -16,7 +16,8 @@ from budwood._core.events import (
     Recorded,
 )
 from budwood._core.model import AttemptPhase, Measure, TaskPhase
-from budwood.cli.view.live import picture
+from budwood.cli.view.live import Live, picture
+from budwood.cli.view.plain import Plain
 from budwood.project.feed import News
 from budwood.project.summary import Summary
 
@@ -89,6 +90,17 @@ def news(*events: object, done: int = 0, total: int = 100, slots: int = 4) -> Ne
     counts = dict.fromkeys(TaskPhase, 0) | {TaskPhase.DONE: done, TaskPhase.READY: total - done}
     recorded = [Recorded(n, 1000, event) for n, event in enumerate(events, start=1)]  # type: ignore[arg-type]
     return News(events=recorded, counts=counts, cost_usd=0.0, attempts=0, name="night", slots=slots)
+
+
+def test_plain_lines_say_how_far_an_attempt_is_and_the_live_view_has_that_in_its_rows() -> None:
+    told = news(ProgressReported(task="a", attempt=1, text="two of\nfour", percent=50))
+    err, summary = io.StringIO(), Summary(lambda: 0)
+    for view in (Plain(err), Live(err)):
+        view.take(told, summary)
+        view.draw(summary)
+        view.close()
+    assert err.getvalue().count("says  a  50 %, two of") == 1
+    assert len(err.getvalue().splitlines()) == 1
 
 
 def ended(name: str, wall_s: float) -> AttemptEnded:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from budwood._core import events as e
 from budwood._core.model import PLAN, AttemptPhase, TaskId
+from budwood._core.state import Progress
 from budwood.cli.text import one_line
 from budwood.project.feed import News
 from budwood.project.times import span
@@ -167,6 +168,13 @@ def _question(recorded: e.Recorded, news: News, _: str) -> Line:
     return Line("asks", text)
 
 
+def _says(recorded: e.Recorded, news: News, _: str) -> Line:
+    event = recorded.event
+    assert isinstance(event, e.ProgressReported)
+    words = Progress(event.text, event.percent, recorded.at_ms).words
+    return Line("says", f"says  {one_line(str(event.task))}  {one_line(words)}")
+
+
 _TOLD: dict[type, Callable[[e.Recorded, News, str], Line | None]] = {
     e.RunCreated: _created,
     e.RunAccounted: _accounted,
@@ -179,4 +187,5 @@ _TOLD: dict[type, Callable[[e.Recorded, News, str], Line | None]] = {
     e.WindowFull: _window,
     e.RequestTaken: _asked,
     e.QuestionAsked: _question,
+    e.ProgressReported: _says,
 }

@@ -37,6 +37,8 @@ _COLOURS = {
     "asks": "magenta",
     "warning": "yellow",
 }
+_IN_ROWS = ("done", "says")
+"""What the picture itself tells, so that no line has to stay."""
 _COUNTED = (TaskPhase.DONE, TaskPhase.FAILED, TaskPhase.SKIPPED, TaskPhase.CANCELLED)
 
 
@@ -52,7 +54,7 @@ class Live(View):
         self._first_s = time.monotonic() + _FIRST_S
 
     def take(self, news: News, summary: Summary) -> None:
-        self._pending += (line for line in lines_of(news) if line.kind != "done")
+        self._pending += (line for line in lines_of(news) if line.kind not in _IN_ROWS)
 
     def draw(self, summary: Summary) -> None:
         if time.monotonic() < self._first_s:
