@@ -1,4 +1,4 @@
-"""Reviews by the script agent, for tests: who works, who reviews, and what it says."""
+"""Agents that leave word outside of their workspaces, and others that review what they made; for tests."""
 
 from pathlib import Path
 

@@ -161,6 +161,7 @@ def test_what_was_sent_back_is_shown_and_reviewed_as_a_whole(site: Site, began: 
     assert [end.left and end.left.files for end in ends] == [2, 2, 2]  # each says what it did itself
     whole = ["made-1.txt", "made-2.txt", "made-3.txt", "made.txt"]
     assert site.call("diff", "plan", "a", "--name-only").out.split() == whole
+    assert site.call("review", "plan").out.splitlines()[1].split()[:5] == ["a", "succeeded", "-", "4", "+6"]
     assert site.call("diff", "plan", "a.2", "--name-only").out.split() == [whole[0], whole[1], whole[3]]
     assert site.call("diff", "plan", "a.2", "a.3", "--name-only").out.split() == [whole[2], whole[3]]
     assert "made-1.txt" in site.log_of("a")  # its reviewer was shown that, too, the third time

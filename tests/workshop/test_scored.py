@@ -1,5 +1,6 @@
 """Candidates that are scored: what is kept, what fails, and what is not done again after a kill."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -7,11 +8,13 @@ from pathlib import Path
 import pytest
 from tests.cli.world import wait_for
 from tests.support.cases import at_length
+from tests.workshop.reviewing import began, plan
 from tests.workshop.site import Site, do, task
 
 from budwood._core.events import AttemptScoring
 from budwood._core.model import AttemptPhase
 
+__all__ = ["began"]
 SCORE = "wc -c < made.txt"
 
 
@@ -26,18 +29,6 @@ def made(text: str) -> tuple[dict[str, object], ...]:
 def held(gate: Path) -> str:
     """Score once the test lets it; until then a file tells who scores."""
     return f"echo $PPID $$ >> '{gate}.pids'; until [ -e '{gate}' ]; do sleep 0.02; done; {SCORE}"
-
-
-@pytest.fixture
-def began(site: Site) -> Path:
-    """Give the file in which agents leave word."""
-    file = site.root.parent / "began"
-    site.env["BEGAN"] = str(file)
-    return file
-
-
-def plan(site: Site, *tables: str, **keys: object) -> str:
-    return site.agents(*tables, **{"env_pass": ["BEGAN"], **keys})  # type: ignore[arg-type]  # slots among the keys
 
 
 def test_what_a_score_command_leaves_is_no_part_of_the_candidate(site: Site, began: Path) -> None:
@@ -55,6 +46,9 @@ def test_what_a_score_command_leaves_is_no_part_of_the_candidate(site: Site, beg
         AttemptScoring(task="a", attempt=1)
     ]
     assert site.belongings() == before
+    assert site.call("review", "plan").out.splitlines()[1].split()[:3] == ["a", "succeeded", "3"]
+    [waiting] = json.loads(site.call("review", "plan", "--json").out)["waiting"]
+    assert (waiting["score"]["value"], waiting["branch"]) == (3.0, "task-a")
 
 
 def test_the_same_content_is_scored_once(site: Site, began: Path) -> None:

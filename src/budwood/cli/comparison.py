@@ -3,6 +3,7 @@
 Knows what was compared; must not know how a table is drawn.
 """
 
+from budwood.cli.scored import score_text
 from budwood.project.times import span
 from budwood.project.words import money
 from budwood.review.comparing import Compared
@@ -20,7 +21,7 @@ def cells(each: Compared) -> tuple[str, ...]:
     return (
         f"{each.task}{' *' if each.is_best else ''}",
         each.state.value,
-        score_text(each),
+        score_text(each.score),
         each.decision,
         each.agent,
         each.model or "",
@@ -30,9 +31,3 @@ def cells(each: Compared) -> tuple[str, ...]:
         money(each.cost_usd) if each.cost_usd else "",
         each.why or each.description,
     )
-
-
-def score_text(each: Compared) -> str:
-    if each.score is None:
-        return ""
-    return f"{each.score.value:g}" if each.score.valid and each.score.value is not None else "not valid"

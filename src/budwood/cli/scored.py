@@ -6,6 +6,13 @@ Knows scores. Must not know where they came from.
 from budwood._core.scores import Judgement, Score
 
 
+def score_text(score: Score | None) -> str:
+    """Write a score for a cell of a table; nothing where nobody measured."""
+    if score is None:
+        return ""
+    return f"{score.value:g}" if score.valid and score.value is not None else "not valid"
+
+
 def score_words(score: Score) -> str:
     """Say what was measured, in a line."""
     said = "none" if score.value is None else f"{score.value:g}"

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from budwood._core.candidates import lane_of
 from budwood._core.model import ENDED_TASK, AttemptPhase, Review, TaskId, TaskPhase
+from budwood._core.scores import Score
 from budwood._core.state import Made, RunState, TaskState
 
 
@@ -24,6 +25,7 @@ class Undecided(Struct, frozen=True, kw_only=True):
     lines_removed: int
     cost_usd: float
     agent: str
+    score: Score | None
 
 
 def come_to(task: TaskState) -> Made | None:
@@ -47,6 +49,7 @@ def undecided(state: RunState) -> Iterator[Undecided]:
             lines_removed=made.left.lines_removed,
             cost_usd=round(task.cost_usd, 6),
             agent="" if made.told is None else made.told.agent,
+            score=task.score,
         )
 
 

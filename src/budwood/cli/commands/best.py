@@ -8,8 +8,8 @@ import msgspec
 
 from budwood._core.choice import choice, why_undecided
 from budwood.cli.arguments import run_argument
-from budwood.cli.comparison import score_text
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
+from budwood.cli.scored import score_text
 from budwood.cli.text import one_line
 from budwood.engine.verdict import Exit
 from budwood.project.comparing import compare_run
@@ -54,7 +54,7 @@ def command(run: str, output: str | None, as_json: bool, where: str | None) -> i
         click.echo(str(compared.task))
         by = {"person": "somebody", "strategy": desk.state.strategy, "score": "nobody yet"}[found.by]
         note(f"chosen by {by}: {one_line(found.why)}")
-        score = score_text(compared)
+        score = score_text(compared.score)
         changed = f"{counted(len(compared.files), 'file')} changed"
         note(f"{f'score {score}, ' if score else ''}{changed}: budwood compare {desk.row.name} {compared.task} --diff")
         if output is not None:

@@ -3,17 +3,20 @@
 import sys
 
 import click
-from msgspec.structs import asdict
+import msgspec
+from msgspec.structs import replace
 
 from budwood.cli.arguments import run_argument
 from budwood.cli.asking import Asked, ask, asked_of, tell_answer
 from budwood.cli.differences import write_difference
 from budwood.cli.looking import json_option, note, store_option, write_json
+from budwood.cli.scored import score_text
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import bold, one_line, tinted
 from budwood.errors import UsageError
 from budwood.project.desk import Desk, sit_down
 from budwood.project.words import counted, money
+from budwood.review.changes import changes
 from budwood.review.undecided import Undecided, undecided
 
 _COLUMNS = (
@@ -25,7 +28,6 @@ _COLUMNS = (
     Column("COST", right=True),
     Column("BRANCH", flexible=True),
 )
-_NO_SCORE = "-"
 _ANSWERS = {
     "a": "approve",
     "r": "reject",
@@ -54,7 +56,7 @@ def command(run: str, walk: bool, as_json: bool, where: str | None) -> int:
         raise UsageError("--walk asks questions, and standard input is no terminal", hint="budwood review lists them")
     with asked_of(run, store=where) as asked:
         desk = sit_down(asked.store, asked.row)
-        waiting = list(undecided(desk.state))
+        waiting = [_whole(desk, each) for each in undecided(desk.state)]
         if as_json:
             write_json({"run": asked.row.name, "waiting": [_shape(desk, each) for each in waiting]})
         elif not waiting:
@@ -67,15 +69,31 @@ def command(run: str, walk: bool, as_json: bool, where: str | None) -> int:
     return 0
 
 
+def _whole(desk: Desk, each: Undecided) -> Undecided:
+    """Count what is decided about and shown: the whole work, where attempts went on with one another's."""
+    candidate = desk.find(f"{each.task}.{each.attempt}")
+    base = desk.base_of(candidate)
+    if base == candidate.left.base:
+        return each
+    files = changes(desk.git, base, candidate.left.candidate)
+    return replace(
+        each,
+        files=len(files),
+        lines_added=sum(file.lines_added or 0 for file in files),
+        lines_removed=sum(file.lines_removed or 0 for file in files),
+    )
+
+
 def _shape(desk: Desk, each: Undecided) -> dict[str, object]:
-    return {**asdict(each), "lane": each.lane.partition(" ")[2], "branch": desk.branch_of(each.lane), "score": None}
+    lane, branch = each.lane.partition(" ")[2], desk.branch_of(each.lane)
+    return {**msgspec.to_builtins(each), "lane": lane, "branch": branch}
 
 
 def _cells(desk: Desk, each: Undecided) -> list[object]:
     return [
         each.task,
         each.outcome.value,
-        _NO_SCORE,
+        score_text(each.score) or "-",
         each.files,
         f"+{each.lines_added} -{each.lines_removed}",
         money(each.cost_usd) if each.cost_usd else "",
