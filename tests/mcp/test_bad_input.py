@@ -3,6 +3,7 @@
 import json
 import subprocess
 import time
+from pathlib import Path
 
 import anyio
 import pytest
@@ -11,6 +12,8 @@ from tests.cli.world import HELD, Budwood, task, wait_for
 from tests.mcp.clients import SERVER, Answer, connected, told
 from tests.mcp.talking import PRINT_ENV, Talking, error
 from tests.support.cases import at_length
+
+from budwood.project import bench
 
 pytestmark = pytest.mark.slow
 NEXT: dict[str, object] = {"description": "Next", "run": "touch next"}
@@ -199,3 +202,13 @@ def test_outside_an_attempt_a_run_that_is_none_is_named(talking: Budwood) -> Non
     talking.call("run", "plan.toml")
     assert "did you mean plan?" in talking.call("mcp", "plam", code=2).err
     assert "--wait is 'soon'" in talking.call("mcp", "--wait", "soon", code=2).err
+
+
+def test_a_package_of_our_name_in_the_directory_of_an_attempt_is_not_taken_for_ours(tmp_path: Path) -> None:
+    (tmp_path / "budwood").mkdir()
+    (tmp_path / "budwood" / "__init__.py").write_text("raise SystemExit('taken')\n")
+    said = subprocess.run(
+        [*bench.SERVER, "--help"], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (said.returncode, said.stderr) == (0, "")
+    assert "Serve the tools" in said.stdout
