@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +18,9 @@ from budwood._core.events import AttemptStarted
 from budwood._core.model import AttemptPhase, Usage
 from budwood.executors.base import Recovered, Work
 
-FUNCTIONS = """
+FUNCTIONS = (
+    SURVIVES_TERM
+    + """
 import os, signal, time
 
 def say_cost(cost):
@@ -50,20 +51,8 @@ def fail_thrice():
     while os.path.getsize("spent") < 3:
         time.sleep(0.01)
 """
+)
 COST = Usage(cost_usd=0.5)
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    made = Shop(tmp_path)
-    made.write(FUNCTIONS + SURVIVES_TERM)
-    return made
-
-
-@pytest.fixture
-def desk(shop: Shop) -> Iterator[Desk]:
-    with at_desk(shop) as made:
-        yield made
 
 
 def kill_driver_in(shop: Shop, function: str) -> Work:

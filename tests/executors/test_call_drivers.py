@@ -50,13 +50,6 @@ def trace():
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    made = Shop(tmp_path)
-    made.write(FUNCTIONS)
-    return made
-
-
-@pytest.fixture
 def driver(shop: Shop) -> "Iterator[subprocess.Popen[str]]":
     """Another process that drives, with a call that does not want to end."""
     command = [sys.executable, "-m", "tests.executors.calling", str(shop.root), "deaf"]

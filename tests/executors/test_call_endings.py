@@ -3,12 +3,11 @@
 import os
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
-from tests.executors.calling import Desk, Shop, at_desk
+from tests.executors.calling import Desk
 from tests.executors.looks import wait_for
 
 from budwood._core.model import AttemptPhase
@@ -146,14 +145,6 @@ def hang_up():
 """
 
 NESTED = f'{{"id": "1.1", "result": {"[" * 5000}{"]" * 5000}}}\n'
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    shop = Shop(tmp_path)
-    shop.write(FUNCTIONS)
-    with at_desk(shop) as made:
-        yield made
 
 
 @pytest.mark.parametrize("code", [0, 3, 255])

@@ -42,19 +42,6 @@ def hold_for_ever():
 
 
 @pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    made = Shop(tmp_path)
-    made.write(FUNCTIONS)
-    return made
-
-
-@pytest.fixture
-def desk(shop: Shop) -> Iterator[Desk]:
-    with at_desk(shop) as made:
-        yield made
-
-
-@pytest.fixture
 def budwood(tmp_path: Path) -> Iterator[Budwood]:
     world = Budwood(tmp_path / "project")
     (world.root / "work.py").write_text(FUNCTIONS)

@@ -2,8 +2,6 @@
 
 import os
 import shutil
-from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -98,14 +96,6 @@ def fail_after(text):
     print(text)
     raise ValueError("at last")
 """
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    shop = Shop(tmp_path)
-    shop.write(FUNCTIONS)
-    with at_desk(shop) as made:
-        yield made
 
 
 def test_text_bytes_and_what_programs_print_are_kept_in_their_order(desk: Desk) -> None:

@@ -1,10 +1,7 @@
 """What functions return and raise, in real workers: kept as JSON, or a clear word why not."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from tests.executors.calling import Desk, Shop, at_desk
+from tests.executors.calling import Desk
 
 from budwood._core.model import AttemptPhase
 
@@ -72,14 +69,6 @@ class Everything(BaseException):
 
 def _deep(levels: int) -> object:
     return None if levels == 0 else [_deep(levels - 1)]
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    shop = Shop(tmp_path)
-    shop.write(FUNCTIONS)
-    with at_desk(shop) as made:
-        yield made
 
 
 @pytest.mark.parametrize(

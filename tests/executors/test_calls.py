@@ -3,7 +3,6 @@
 import os
 import sys
 import venv
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -109,14 +108,6 @@ def burn_in_child():
 def leave_a_thread():
     threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 '''
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    shop = Shop(tmp_path)
-    shop.write(FUNCTIONS)
-    with at_desk(shop) as made:
-        yield made
 
 
 @pytest.mark.parametrize(

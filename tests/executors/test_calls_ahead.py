@@ -1,7 +1,6 @@
 """Calls that are sent before a worker is free: who makes them, what stops that, and that nothing is made twice."""
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -56,13 +55,10 @@ def steals():
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    shop = Shop(tmp_path)
-    shop.write(FUNCTIONS)
-    with at_desk(shop) as place:
-        assert place.executor.room_ahead() == 0
-        place.result("note", "first")
-        yield place
+def desk(desk: Desk) -> Desk:
+    assert desk.executor.room_ahead() == 0
+    desk.result("note", "first")
+    return desk
 
 
 def send(desk: Desk, *names: str) -> list[Work]:

@@ -5,13 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import pytest
-from tests.executors.calling import GRACE_S, SURVIVES_TERM, Desk, Shop, at_desk
+from tests.executors.calling import GRACE_S, SURVIVES_TERM, Desk
 from tests.support.mounts import mounted
 from tests.support.scene import REPOSITORY
 
@@ -23,7 +22,9 @@ from budwood.executors.local.workers.identity import SCRIPT
 from budwood.executors.local.workers.wire import Asked, Told, decode
 from budwood.testing.executor_calls import result_of
 
-FUNCTIONS = """
+FUNCTIONS = (
+    SURVIVES_TERM
+    + """
 import os, signal, subprocess, sys, time
 
 def version():
@@ -59,15 +60,8 @@ def say(count):
 def used(text):
     return [len(text), time.process_time()]
 """
+)
 OLDEST = (3, 8)
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    shop = Shop(tmp_path)
-    shop.write(FUNCTIONS + SURVIVES_TERM)
-    with at_desk(shop) as made:
-        yield made
 
 
 def test_the_script_imports_nothing_but_the_standard_library_of_old_pythons() -> None:

@@ -1,9 +1,12 @@
 """A repository with the files that the suite of workspaces wants."""
 
+import os
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from budwood.workspaces import Repository, find_repository
 
 
 @pytest.fixture
@@ -30,3 +33,11 @@ def checkout(project: Path) -> Path:
     ):
         subprocess.run(["git", *words], cwd=project, check=True)
     return project
+
+
+@pytest.fixture
+def repository(checkout: Path) -> Repository:
+    """The repository of that checkout."""
+    found = find_repository(checkout, os.environ)
+    assert found is not None
+    return found

@@ -1,6 +1,5 @@
 """What may go, what stays and why, and that what was kept is found afterwards."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,18 +15,10 @@ from budwood.workspaces import (
     Worktree,
     apply_gc,
     find_kept,
-    find_repository,
     plan_gc,
     take_stock,
 )
 from budwood.workspaces.folding import fold, folded_refs
-
-
-@pytest.fixture
-def repository(checkout: Path) -> Repository:
-    found = find_repository(checkout, os.environ)
-    assert found is not None
-    return found
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The pool: what is handed on, what is shut, what survives."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,18 +8,11 @@ import pytest
 
 from budwood.errors import WorkspaceError
 from budwood.testing.workspaces import bytes_in, git
-from budwood.workspaces import Clone, Pool, Repository, find_repository
+from budwood.workspaces import Clone, Pool, Repository
 from budwood.workspaces.escape import escape, unescape
 from budwood.workspaces.packing import WORTH_PACKING
 
 REF = "refs/budwood/r/1"
-
-
-@pytest.fixture
-def repository(checkout: Path) -> Repository:
-    found = find_repository(checkout, os.environ)
-    assert found is not None
-    return found
 
 
 @pytest.fixture

@@ -1,19 +1,11 @@
 """When `setup` is due: what it depends on, and what does not matter to it."""
 
-import os
 from pathlib import Path
 
 import pytest
 
 from budwood.testing.workspaces import git
-from budwood.workspaces import Clone, Pool, Repository, Setup, find_repository
-
-
-@pytest.fixture
-def repository(checkout: Path) -> Repository:
-    found = find_repository(checkout, os.environ)
-    assert found is not None
-    return found
+from budwood.workspaces import Clone, Pool, Repository, Setup
 
 
 def _commit(checkout: Path, path: str, content: str) -> str:

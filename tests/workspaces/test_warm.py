@@ -8,20 +8,13 @@ from pathlib import Path
 import pytest
 
 from budwood.testing.workspaces import bytes_in, git
-from budwood.workspaces import Clone, Pool, Repository, find_repository, plan_gc, take_stock
+from budwood.workspaces import Clone, Pool, Repository, plan_gc, take_stock
 from budwood.workspaces.aside import REMOVED
 from budwood.workspaces.laying import INDEX, settle
 from budwood.workspaces.survey import Known, Seen, Walk
 
 SECOND_NS = 1_000_000_000
 KNOWN = [b".gitignore", b"kept.txt", b"requirements.txt", b"sub/deep.txt"]
-
-
-@pytest.fixture
-def repository(checkout: Path) -> Repository:
-    found = find_repository(checkout, os.environ)
-    assert found is not None
-    return found
 
 
 @pytest.fixture
