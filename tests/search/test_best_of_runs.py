@@ -1,6 +1,7 @@
 """best-of as a user has it: agents in workspaces, scores by a command, git, and the real program."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -47,6 +48,9 @@ def test_without_a_model_two_attempts_are_put_together_and_only_that_is_merged(h
     refused = halves.call("best", "best-of", "-o", str(tmp_path / "best"), code=None)
     assert refused.code != 0
     assert "is not empty" in refused.err
+    halves.call("best", "best-of", "-o", "best/of all")  # from where the user stands
+    assert (halves.root / "best" / "of all" / "right.txt").read_text() == "right\n3\nend\n"
+    shutil.rmtree(halves.root / "best")
     halves.call("merge", "best-of", "--into", "main")
     assert (halves.root / "left.txt").read_text() + (halves.root / "right.txt").read_text() == (
         "left\n5\nend\nright\n3\nend\n"

@@ -171,6 +171,7 @@ class Pool(Workspaces):
         return [held.holder for place in places_in(self._folder) if (held := place.held) is not None]
 
     def restore(self, commit: str, into: Path) -> None:
+        into = into.absolute()  # git is started in it, and would look for its name there once more
         into.mkdir(parents=True, exist_ok=True)
         if any(into.iterdir()):
             raise WorkspaceError(f"{into} is not empty; nothing was written")
