@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from budwood._core.choice import choice, competes, goal_is_met
+from budwood._core.choice import choice, competes, goal_is_met, why_undecided
 from budwood._core.model import Left, Review, TaskPhase, TaskSpec
 from budwood._core.scores import Judgement, Score, Scoring, Stage
 from budwood._core.state import Made, RunState, TaskState
@@ -86,3 +86,28 @@ def test_a_search_has_reached_its_goal_with_one_candidate_whatever_became_of_the
     judge(state, a="rejected")
     assert not goal_is_met(state)
     assert not goal_is_met(search({"root": 1, "a": None}))
+
+
+def test_who_was_only_asked_for_ideas_is_no_goal() -> None:
+    state = search({"root": 1, "root-ideas": 0, "d1-e0001": None}, strategy="beam")
+    asked = state.task("root-ideas")
+    asked.spec, asked.score = TaskSpec(id="root-ideas", prompt="ideas?"), None
+    judge(state, **{"root-ideas": "kept", "d1-e0001": "rejected"})
+    assert not goal_is_met(state)
+
+
+def test_a_search_that_found_nothing_as_good_as_its_start_has_not_reached_its_goal() -> None:
+    assert not goal_is_met(search({"root": 5, "m1": 2}, strategy="mcts"))
+    assert goal_is_met(search({"root": 5, "m1": 2, "m2": 5}, strategy="mcts"))
+
+
+def test_a_search_that_has_come_to_nothing_says_why() -> None:
+    state = search({"root": 5, "a": 2, "b": 3}, strategy="mcts")
+    assert why_undecided(state) == ""  # more may come
+    state.end_reason = "attempts"
+    assert why_undecided(state) == "attempts; no valid score is as good as that of root"
+    judge(state, a="rejected", b="rejected")
+    assert why_undecided(state) == "attempts; b: because; 1 more rejected"
+    judge(state, b="chosen")
+    state.task("b").review = Review.REJECTED  # by a person, who knows why
+    assert why_undecided(state) == ""

@@ -33,9 +33,9 @@ def competes(state: RunState, task: TaskState) -> bool:
     return is_searched(state, task) or task.judgement is not None
 
 
-def choice(state: RunState) -> Choice | None:
-    """Return what a search has come to so far; None if nothing, or if the run is no search."""
-    rivals = [
+def eligible(state: RunState) -> list[TaskState]:
+    """List the tasks whose candidates can be chosen."""
+    return [
         task
         for task in state.tasks
         if competes(state, task)
@@ -44,6 +44,11 @@ def choice(state: RunState) -> Choice | None:
         and task.review is not Review.REJECTED
         and str(task.spec.id) != ROOT
     ]
+
+
+def choice(state: RunState) -> Choice | None:
+    """Return what a search has come to so far; None if nothing, or if the run is no search."""
+    rivals = eligible(state)
     approved = [task for task in rivals if task.review in (Review.APPROVED, Review.MERGED)]
     chosen = [task for task in rivals if task.judgement is not None and task.judgement.decision == "chosen"]
     if approved:
@@ -58,11 +63,18 @@ def choice(state: RunState) -> Choice | None:
 
 
 def why_undecided(state: RunState) -> str:
-    """Say why the one who was to choose did not; empty where something is chosen, or a person is to choose."""
-    if state.end_reason != UNDECIDED or choice(state) is not None:
+    """Say why a search that has ended has come to nothing; empty where it has, or a person is to choose or has."""
+    judged = [task.judgement for task in state.tasks if task.judgement is not None and competes(state, task)]
+    if state.end_reason in ("", PERSON) or choice(state) or any(each.decision == "chosen" for each in judged):
         return ""
-    judged = (task.judgement for task in state.tasks if competes(state, task))
-    return next((each.why for each in judged if each is not None and each.decision == "kept" and each.why), "")
+    if state.end_reason == UNDECIDED:
+        return next((each.why for each in judged if each.decision == "kept" and each.why), "")
+    rejected = [f"{each.task}: {each.why}" for each in judged if each.decision == "rejected" and each.why]
+    if rejected:
+        more = f"; {len(rejected) - 1} more rejected" if len(rejected) > 1 else ""
+        return f"{state.end_reason}; {rejected[-1]}{more}"
+    scored = any(task.score is not None for task in eligible(state))
+    return f"{state.end_reason}; no valid score is as good as that of {ROOT}" if scored else ""
 
 
 def goal_is_met(state: RunState) -> bool:
@@ -78,15 +90,16 @@ def goal_is_met(state: RunState) -> bool:
         if not task.removed and task.spec.errand is None and not competes(state, task)
     )
     rivals = [task for task in state.tasks if competes(state, task)]
-    return alone and (not rivals or any(map(_may_be_wanted, rivals)))
+    # Where candidates are scored, who is judged without a score has only helped: it was asked for ideas.
+    measured = [task for task in rivals if task.spec.score is not None] or rivals
+    done = [task for task in measured if task.phase is TaskPhase.DONE and str(task.spec.id) != ROOT]
+    wanted = any(_decision(task) in ("chosen", "kept", "promoted") for task in done)
+    open_ones = [task for task in done if _decision(task) in ("", "pruned")]
+    return alone and (not rivals or wanted or _best(state, open_ones) is not None)
 
 
-def _may_be_wanted(task: TaskState) -> bool:
-    if task.phase is not TaskPhase.DONE or str(task.spec.id) == ROOT:
-        return False
-    if task.judgement is not None and task.judgement.decision != "pruned":
-        return task.judgement.decision in ("chosen", "kept", "promoted")
-    return task.score is not None and task.score.valid
+def _decision(task: TaskState) -> str:
+    return "" if task.judgement is None else task.judgement.decision
 
 
 def _is_left_to_a_person(state: RunState) -> bool:

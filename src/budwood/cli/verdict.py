@@ -6,7 +6,7 @@ Knows the verdict and the store's rows. Must not decide: the exit code is the en
 import shlex
 from collections.abc import Iterator
 
-from budwood._core.choice import choice, competes, why_undecided
+from budwood._core.choice import choice, competes, eligible, why_undecided
 from budwood._core.model import ENDED_RUN, Review, RunPhase, TaskId
 from budwood._core.state import RunState
 from budwood.cli.landing import landing_lines, merge_hint
@@ -150,7 +150,7 @@ def _search_hint(verdict: Verdict, state: RunState) -> str:
     name, found = shlex.quote(verdict.name), choice(state)
     hints = [f"budwood compare {name} shows all"]
     if found is None:
-        hints.append(f"budwood approve {name} TASK chooses")
+        hints += [f"budwood approve {name} TASK chooses"] if eligible(state) else []
     elif found.task.review is not Review.MERGED and state.settings.workspace is not None:
         kept = state.settings.workspace.kind == "copy"
         hints.append(f"budwood best {name} -o PATH writes it out" if kept else f"budwood merge {name} merges the best")

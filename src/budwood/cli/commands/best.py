@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from budwood._core.choice import choice, why_undecided
+from budwood._core.choice import choice, eligible, why_undecided
+from budwood._core.state import RunState
 from budwood.cli.arguments import run_argument
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
 from budwood.cli.scored import score_text
@@ -42,7 +43,7 @@ def command(run: str, output: str | None, as_json: bool, where: str | None) -> i
                 write_json({"run": desk.row.name, "by": None, "why": why, "best": None, "written": None})
             else:
                 name = shlex.quote(desk.row.name)
-                note(f"{name}: {one_line(why)}\n\nhint: budwood compare {name}; budwood approve {name} TASK chooses")
+                note(f"{name}: {one_line(why)}\n\nhint: budwood compare {name}{_approve(desk.state, name)}")
             return Exit.NOT_MET
         (compared,) = compare_run(desk, [str(found.task.spec.id)])
         if output is not None:
@@ -60,3 +61,7 @@ def command(run: str, output: str | None, as_json: bool, where: str | None) -> i
         if output is not None:
             note(f"written to {output}")
         return 0
+
+
+def _approve(state: RunState, name: str) -> str:
+    return f"; budwood approve {name} TASK chooses" if eligible(state) else ""
