@@ -28,6 +28,12 @@ def test_finished_lanes_are_verified_together_and_published(site: Site) -> None:
     assert site.belongings() == before
 
 
+def test_a_lane_that_changed_nothing_is_merged_with_the_others(site: Site) -> None:
+    site.agents(lane("x", a__txt="a\n"), doing("y", "true", allow_unchanged=True), verify="true")
+    assert "merged    lane x, lane y into budwood/plan" in site.call("run", "plan.toml").err
+    assert lanes(site) == {"x": "merged", "y": "merged"}
+
+
 def test_without_verify_a_person_asks(site: Site) -> None:
     site.agents(lane("x", a__txt="a\n"), lane("y", b__txt="b\n"))
     assert "budwood merge plan" in site.call("run", "plan.toml").err

@@ -54,7 +54,7 @@ def look_at_lanes(state: RunState, git: Git, *, branch_of: Callable[[str], str |
         first = tasks[0].spec
         yield Lane(
             lane=first.id if first.lane is None else first.lane,
-            phase=_in_queue(state, line) or phase_of(tasks),
+            phase=_in_queue(state, line, tasks) or phase_of(tasks),
             branch=branch_of(line),
             head=head,
             done=sum(task.phase is TaskPhase.DONE for task in tasks),
@@ -64,11 +64,15 @@ def look_at_lanes(state: RunState, git: Git, *, branch_of: Callable[[str], str |
         )
 
 
-def _in_queue(state: RunState, line: str) -> LanePhase | None:
-    """Say where a line stands by the merge queue, if that has been stopped by it."""
+def _in_queue(state: RunState, line: str, tasks: list[TaskState]) -> LanePhase | None:
+    """Say where a line stands by the merge queue, if that was stopped by it, or nobody has to decide about it."""
     if line in state.landing.conflicts:
         return LanePhase.CONFLICT
-    return LanePhase.HELD if line in state.landing.held else None
+    if line in state.landing.held:
+        return LanePhase.HELD
+    changed_nothing = all(task.phase is TaskPhase.DONE and task.review is None for task in tasks)
+    merged = state.landing.merged.get(line)
+    return LanePhase.MERGED if changed_nothing and merged and merged == state.heads.get(line) else None
 
 
 def within(state: RunState, git: Git, commit: str) -> list[TaskState]:
