@@ -1,5 +1,7 @@
 """Finished lanes become one verified branch, and what does not fit costs its own lane only."""
 
+import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -165,11 +167,23 @@ def test_a_conflict_that_is_solved_wrongly_is_held_by_verify(site: Site) -> None
     assert published(site, "README.md") == "by x"
 
 
+def test_a_merge_that_was_given_up_can_be_begun_again(site: Site) -> None:
+    site.agents(lane("x", README__md="by x\n"), lane("y", README__md="by y\n"), review="auto")
+    site.call("run", "plan.toml", code=5)
+    site.git("merge", "--abort", cwd=conflict_path(site))
+    said = site.call("resume", "plan", code=5).err
+    [command] = re.findall(r"the merge was given up there; to begin it again, there: (git merge .*)", said)
+    subprocess.run(command.split(), cwd=conflict_path(site), env=site.env, check=False, capture_output=True)
+    solve(site, conflict_path(site), "README.md", "by x and y\n")
+    site.call("resume", "plan")
+    assert published(site, "README.md") == "by x and y"
+
+
 def test_a_conflict_solved_in_the_wrong_directory_is_not_taken_for_solved(site: Site) -> None:
     site.agents(lane("x", README__md="by x\n"), lane("y", README__md="by y\n"), review="auto")
     site.call("run", "plan.toml", code=5)
     site.git("merge", "--abort", cwd=conflict_path(site))
-    assert "nothing was committed there yet" in site.call("resume", "plan", code=5).err
+    assert "the merge was given up there" in site.call("resume", "plan", code=5).err
     site.git("checkout", "-q", "--orphan", "other", cwd=conflict_path(site))
     site.git("commit", "-qm", "another history", cwd=conflict_path(site))
     assert "does not hold" in site.call("resume", "plan", code=5).err

@@ -111,7 +111,7 @@ class Conflicts:
         if git.run("rev-parse", "--verify", "--quiet", "MERGE_HEAD", codes=(0, 1)):
             return "the merge is not committed yet: git commit"
         if head == conflict.head:
-            return "nothing was committed there yet"
+            return f"the merge was given up there; to begin it again, there: git merge --no-ff {conflict.onto[:12]}"
         if not is_ancestor(git, conflict.head, head):
             return f"what was committed there does not hold {conflict.head[:12]}, which it is about"
         marked = marked_files(git, head, conflict.files)
