@@ -36,6 +36,17 @@ def test_a_lane_that_changed_nothing_is_merged_with_the_others(site: Site) -> No
     assert lanes(site) == {"x": "merged", "y": "merged"}
 
 
+def test_a_lane_that_is_left_out_because_of_a_lost_task_is_named_with_what_helps(site: Site) -> None:
+    half = doing("x", "echo x > x.txt") + task("lost", steps(do("fail")), lane="x", after=["make-x"], retries=0)
+    site.agents(half, lane("y", y__txt="y\n"))
+    assert "held" not in site.call("run", "plan.toml", code=1).err  # nobody wants to merge yet
+    for said in (site.call("merge", "plan", code=1).err, site.call("status", "plan").out):
+        assert "held      lane x: not done: lost\n" in said
+        assert "budwood merge plan --partial merges what was accepted in it" in said
+    assert "held" not in site.call("merge", "plan", "--partial", code=1).err
+    assert published(site, "x.txt") == "x"
+
+
 def test_without_verify_a_person_asks(site: Site) -> None:
     site.agents(lane("x", a__txt="a\n"), lane("y", b__txt="b\n"))
     assert "budwood merge plan" in site.call("run", "plan.toml").err

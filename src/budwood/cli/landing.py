@@ -6,10 +6,15 @@ Knows the state. Must not decide.
 import shlex
 from collections.abc import Iterator
 
-from budwood._core.model import TaskPhase
+from budwood._core.choice import competes
+from budwood._core.landing import members
+from budwood._core.model import ENDED_TASK, TaskPhase
 from budwood._core.state import RunState, TaskState
 from budwood.cli.text import one_line
 from budwood.project.words import some
+
+_MERGE = "merge"
+"""What is on record of somebody who asked to merge."""
 
 
 def landing_lines(state: RunState) -> Iterator[str]:
@@ -27,11 +32,26 @@ def landing_lines(state: RunState) -> Iterator[str]:
         yield f"            solve it in {conflict.path}, commit there, then budwood resume {name}"
     for line, held in landing.held.items():
         yield f"  held      {one_line(line)}: {one_line(held.reason)}"
+    yield from _left_out(state)
     if landing.stopped is not None:
         what = f"{landing.stopped.into} stays as it is" if landing.stopped.into else "nothing was merged"
         yield f"  stopped   {what}: {one_line(landing.stopped.reason)}"
         if landing.stopped.hint:
             yield f"            {one_line(landing.stopped.hint)}"
+
+
+def _left_out(state: RunState) -> Iterator[str]:
+    """Name lines that are not merged because a task of theirs was lost, though others of theirs were accepted."""
+    if not (state.landing.merged or state.wants_merging or _MERGE in state.externals):
+        return
+    for line, numbers in members(state).items():
+        tasks, head = [state.tasks[number] for number in numbers], state.heads.get(line)
+        lost = [task.spec.id for task in tasks if task.phase in ENDED_TASK and task.phase is not TaskPhase.DONE]
+        is_told = line in state.landing.held or line in state.landing.conflicts
+        if not lost or head in (None, state.landing.merged.get(line)) or is_told or competes(state, tasks[0]):
+            continue
+        yield f"  held      {one_line(line)}: not done: {one_line(some(lost))}"
+        yield f"            budwood merge {shlex.quote(state.name)} --partial merges what was accepted in it"
 
 
 def _flaky(state: RunState) -> Iterator[TaskState]:
