@@ -74,6 +74,7 @@ def test_verify_names_the_lane_that_broke_it_and_publishes_the_others(site: Site
     said = site.call("run", "plan.toml", code=1)
     [held] = events(site, LaneHeld)
     assert held.line == "lane l3"
+    assert "; held back: lane l3\n" in site.call("resume", "plan", "--quiet", code=1).err
     assert "held      lane l3: verify passes without it and fails with it" in said.err
     [merged] = events(site, LanesMerged)
     assert [line for line, _ in merged.lines] == ["lane l0", "lane l1", "lane l2", "lane l4"]
@@ -182,6 +183,7 @@ def test_a_merge_that_was_given_up_can_be_begun_again(site: Site) -> None:
     site.agents(lane("x", README__md="by x\n"), lane("y", README__md="by y\n"), review="auto")
     site.call("run", "plan.toml", code=5)
     site.git("merge", "--abort", cwd=conflict_path(site))
+    assert "; in conflict: lane y\n" in site.call("resume", "plan", "--quiet", code=5).err
     said = site.call("resume", "plan", code=5).err
     [command] = re.findall(r"the merge was given up there; to begin it again, there: (git merge .*)", said)
     subprocess.run(command.split(), cwd=conflict_path(site), env=site.env, check=False, capture_output=True)

@@ -22,7 +22,7 @@ from budwood.cli.garbage import hold_off, settle
 from budwood.cli.looking import note
 from budwood.cli.signals import signals_to
 from budwood.cli.tables import terminal_width
-from budwood.cli.verdict import headline, verdict_lines
+from budwood.cli.verdict import in_one_line, verdict_lines
 from budwood.cli.view import Feed, Summary, View, choose_view
 from budwood.engine.driver import Driver, Listener, Opening
 from budwood.engine.verdict import Exit, Verdict
@@ -249,7 +249,7 @@ def tell(verdict: Verdict, state: RunState, store: Store, *, quiet: bool = False
             _tell_costs(state, store)
         write_err(verdict_lines(verdict, state, store, hint=hint))
     elif verdict.exit_code:
-        write_err([headline(verdict)])
+        write_err([in_one_line(verdict, state)])
 
 
 def _tell_costs(state: RunState, store: Store) -> None:

@@ -98,6 +98,18 @@ def headline(verdict: Verdict) -> str:
     return text
 
 
+def in_one_line(verdict: Verdict, state: RunState) -> str:
+    """Sum a run up with what is wrong beside tasks that failed: without it, `2 done` would be all that is said."""
+    landing, nobody = state.landing, why_undecided(state)
+    wrong = [
+        f"in conflict: {some(landing.conflicts)}" if landing.conflicts else "",
+        f"held back: {some(landing.held)}" if landing.held else "",
+        f"not merged: {landing.stopped.reason}" if landing.stopped is not None else "",
+        f"none was chosen: {nobody}" if nobody else "",
+    ]
+    return "; ".join([headline(verdict), *(one_line(text) for text in wrong if text)])
+
+
 def _state(verdict: Verdict) -> str:
     if verdict.exit_code == Exit.INTERRUPTED:
         return "interrupted; "
