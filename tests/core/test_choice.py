@@ -111,3 +111,9 @@ def test_a_search_that_has_come_to_nothing_says_why() -> None:
     judge(state, b="chosen")
     state.task("b").review = Review.REJECTED  # by a person, who knows why
     assert why_undecided(state) == ""
+
+
+def test_what_ranks_first_need_not_have_the_highest_primary_metric_and_is_not_said_to() -> None:
+    found = choice(search({"root": 1, "a": 2}, strategy="mcts"))
+    assert found is not None
+    assert found.why == "its scores rank it first so far"

@@ -16,7 +16,13 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 _PYTHON = click.option("--python", metavar="PATH", help="The interpreter that calls functions.")
 _LIMITS = (
-    click.option("--slots", type=int, metavar="N", help="How many attempts run at once; default: all cores."),
+    click.option(
+        "--slots",
+        type=int,
+        metavar="N",
+        help="How many attempts run at once; default: the run's own; of a new one all cores, with agents 3, "
+        "in a beam 1.",
+    ),
     click.option("--strict", is_flag=True, default=None, help="When a task has failed for good, start nothing new."),
     click.option("--budget-usd", type=float, metavar="USD", help="Pause when so much money is spent."),
     click.option("--budget-tokens", type=int, metavar="N", help="Pause when so many tokens are spent."),

@@ -33,7 +33,7 @@ RUN = (
     Key(
         name="slots",
         kind=kinds.whole(1, high=4096),
-        default_doc="all cores",
+        default_doc="all cores; with agents 3, in a beam 1",
         flag="--slots",
         doc="How many attempts run at once.",
         example="4",
