@@ -384,3 +384,15 @@ def test_it_is_told_of_a_run_that_is_looked_at(box: Site) -> None:
     assert "sandbox   bwrap, network: example.org" in box.call("show", "plan", "a").out
     shape = json.loads(box.call("status", "plan", "--json").out)
     assert shape["sandbox"] == {"kind": "bwrap", "network": ["example.org"]}
+
+
+def test_a_run_that_goes_on_with_a_sandbox_and_another_agent_has_both_at_once(box: Site) -> None:
+    inside = 'echo x > "$BUDWOOD_TASK.txt"; test "$IS_SANDBOX" = 1'
+    (box.root / "budwood.toml").write_text(f"[agents.other]\nagent = \"command\"\ncommand = ['sh', '-c', '{inside}']\n")
+    first = sh("a", "echo a > a.txt")
+    box.agents(first, sh("b", inside), slots=1, max_attempts=1, retries=0)
+    box.call("run", "plan.toml", code=3)
+    later = task("c", "see to it", agent="other")
+    box.agents(first, sh("b", inside), later, slots=1, max_attempts=9, retries=0, sandbox="bwrap")
+    said = box.call("run", "plan.toml").err
+    assert "agents is now script, other\n" in said

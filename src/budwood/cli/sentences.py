@@ -65,7 +65,8 @@ def _plan_revised(event: e.PlanRevised) -> str:
 
 
 def _settings_changed(event: e.SettingsChanged) -> str:
-    told = [f"{name} is now {getattr(event.settings, name)}" for name in event.changed]
+    values = [(name, getattr(event.settings, name)) for name in event.changed]
+    told = [f"{name} is now {some(value) if isinstance(value, dict) else value}" for name, value in values]
     return f"settings changed: {', '.join(told)}"
 
 

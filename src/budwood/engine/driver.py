@@ -156,8 +156,11 @@ class Driver:
         found = self._recover()
         # The driver before may have been killed before it could say so to their supervisors.
         given_up = [task for task in state.open.values() if not is_wanted(task)]
+        before = state.settings
         for event in opening(state):
             journal.record(event)
+        if state.settings is not before:  # other agents, a sandbox: what starts from here on is to have them
+            self._executor.attend(state.name, state.settings)
         unsent = {work for work, how in found.items() if how is Recovered.UNSENT}
         for task in [task for task in state.open.values() if not is_wanted(task) and work_id(task) in unsent]:
             never = Outcome(phase=AttemptPhase.CANCELLED, error_type="cancelled", message="cancelled before it began")

@@ -135,7 +135,10 @@ class Executor(ABC):
         """Take over all slots of the run under this fencing number."""
 
     def attend(self, name: str, settings: RunSettings) -> None:  # noqa: B027 - most have nothing to do here
-        """Hear what the run is called and allowed, once it is known and before the first attempt."""
+        """Hear what the run is called and allowed, once it is known and before the first attempt.
+
+        Heard again where a run goes on with other settings, before anything is started by them.
+        """
 
     @abstractmethod
     def recover(self, open_attempts: Iterable[Work]) -> dict[str, Recovered]:

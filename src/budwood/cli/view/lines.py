@@ -108,6 +108,8 @@ def _settings(recorded: e.Recorded, news: News, _: str) -> Line:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, dict):
+        return some(value) or "none"  # of agents and prices, their names: all that is known of them is in the event
     return "not set" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

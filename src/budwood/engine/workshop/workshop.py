@@ -12,7 +12,7 @@ import msgspec
 
 from budwood._core.commands import Chore
 from budwood._core.events import Event
-from budwood._core.model import AttemptPhase, Outcome, Reviewer, RunSettings
+from budwood._core.model import AgentTerms, AttemptPhase, Outcome, Reviewer, RunSettings
 from budwood.engine.inbox import Inbox
 from budwood.engine.workshop.later import TRIES, Later, due, every_later, is_later, joined, later_id
 from budwood.engine.workshop.orders import Order
@@ -40,6 +40,7 @@ class Workshop(Executor):
         self._equip = equip
         """Makes the bench of a run that wants one, from its name and settings."""
         self._equipped: Bench | None = None
+        self._agents: dict[str, AgentTerms] = {}
         self._orders: dict[str, Order] = {}
         self._preparing: set[str] = set()
         self._cancelled: set[str] = set()
@@ -60,7 +61,11 @@ class Workshop(Executor):
         self._keeps_in = settings.sandbox != "none"
         if settings.workspace is None:
             return
-        self._equipped = self._equip(name, settings)
+        # An agent that the run has no more may have an attempt that goes on.
+        self._agents = {**self._agents, **settings.agents}
+        self._equipped = self._equip(name, msgspec.structs.replace(settings, agents=self._agents))
+        if self._inbox is not None:
+            return
         from concurrent.futures import ThreadPoolExecutor
 
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="workspace")
