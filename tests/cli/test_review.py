@@ -144,6 +144,22 @@ def test_a_revision_goes_on_with_what_was_left_under_a_new_number(evening: Eveni
         evening.call("diff", "night", "views", "--json").json,
     )
     assert (first["older"], task.made.left.base) == (second["older"], first["newer"])  # as a whole, from where it began
+    [counted] = [line for line in evening.call("review", "night").out.splitlines() if line.startswith("views ")]
+    assert counted.split()[3:6] == ["1", "+3", "-1"]  # by both attempts, as diff shows it
+
+
+def test_scores_are_listed(evening: Evening) -> None:
+    step = "[[step]]\ndo = 'write'\npath = '{task}.txt'\ntext = 'x'\n"
+    (evening.root / "rated.toml").write_text(
+        f'[run]\nagent = "script"\n[[task]]\nid = "rated"\nscore = "echo 7.5"\nprompt = """{step}"""\n'
+        f'[[task]]\nid = "plain"\nprompt = """{step}"""\n'
+    )
+    assert evening.call("run", "rated.toml").code == 0
+    rows = [line.split()[:3] for line in evening.call("review", "rated").out.splitlines()[1:]]
+    assert rows == [["rated", "succeeded", "7.5"], ["plain", "succeeded", "-"]]
+    waiting = evening.call("review", "rated", "--json").json["waiting"]
+    assert isinstance(waiting, list)
+    assert [each["score"] and each["score"]["value"] for each in waiting] == [7.5, None]
 
 
 def test_a_run_without_workspaces_has_nothing_to_review(evening: Evening) -> None:
