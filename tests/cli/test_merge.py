@@ -53,6 +53,14 @@ def test_main_may_have_moved_meanwhile(evening: Evening) -> None:
     assert git(evening.root, "log", "-1", "--format=%s") == "Merge task docs of run night"
 
 
+def test_what_is_merged_already_is_not_pointed_to(evening: Evening) -> None:
+    hint = "budwood merge night merges and publishes finished lanes"
+    assert hint in evening.call("resume", "night").err
+    said = evening.call("merge", "night").err
+    assert "budwood review night shows what waits for a decision" in said
+    assert hint not in said
+
+
 def test_a_squash_is_known_as_merged_afterwards(evening: Evening) -> None:
     assert evening.call("merge", "night", "docs", "--squash").code == 0
     head = evening.head()

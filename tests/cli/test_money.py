@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.cli.world import Budwood
 
+from budwood.project.words import money
+
 FAKES = Path(__file__).parents[1] / "agents" / "fakes"
 PAID = """
 [run]
@@ -193,3 +195,7 @@ def test_a_plan_of_commands_says_nothing_of_agents(budwood: Budwood) -> None:
     said = budwood.call("run", "plan.toml").err
     assert "sandbox" not in said
     assert "TASK" not in said
+
+
+def test_one_sum_is_written_in_one_way_however_it_was_added_up() -> None:
+    assert money(0.525 + 0.525 + 0.525) == money(1.575)

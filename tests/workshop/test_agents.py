@@ -114,6 +114,7 @@ def test_a_refused_login_pauses_the_run_at_once(site: Site, name: str) -> None:
     assert isinstance(paused.event, RunPaused)
     assert (paused.event.kind, paused.at_ms - began < 3000) == ("login", True)
     assert paused.event.reason in (said.out + said.err).replace("\n", " ")
+    assert "hint: let its agent in again, budwood doctor shows how; then budwood resume plan\n" in said.err
     assert not site.end_of("first").counts
     resumed = site.call("resume", "plan", code=4)
     assert "paused" in resumed.out + resumed.err

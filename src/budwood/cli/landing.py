@@ -63,7 +63,8 @@ def _flaky(state: RunState) -> Iterator[TaskState]:
 
 def merge_hint(state: RunState) -> str:
     """Point to what could be merged by a person."""
-    waits = state.heads and state.settings.workspace is not None and state.settings.workspace.kind != "copy"
-    if state.wants_merging or not waits:
+    can = state.settings.workspace is not None and state.settings.workspace.kind != "copy"
+    waits = any(state.landing.merged.get(line) != head for line, head in state.heads.items())
+    if state.wants_merging or not (can and waits):
         return ""
     return f"budwood merge {shlex.quote(state.name)} merges and publishes finished lanes"

@@ -39,7 +39,14 @@ _CAUSES = {
     "strict": "strict stop",
     "disk_full": "full disk",
     "io": "input or output error",
+    "auth": "refused login",
 }
+_FIRST = {
+    "login": "let its agent in again, budwood doctor shows how; then ",
+    "quota": "its account has nothing left: add to it, or name another agent; then ",
+    "disk": "make room on the disk; then ",
+}
+"""By the kind of a pause, what only a person can do about it."""
 
 
 def verdict_lines(verdict: Verdict, state: RunState, store: Store, *, hint: str = "") -> Iterator[str]:
@@ -62,7 +69,9 @@ def verdict_lines(verdict: Verdict, state: RunState, store: Store, *, hint: str 
     if verdict.externals:
         yield f"outside the determinism promise: {_externals(verdict)}"
     hints = [
-        text for text in (_hint(verdict), _search_hint(verdict, state), _review_hint(verdict, state), hint) if text
+        text
+        for text in (_hint(verdict, state), _search_hint(verdict, state), _review_hint(verdict, state), hint)
+        if text
     ]
     if hints:
         yield ""
@@ -131,7 +140,7 @@ def _remarks(state: RunState) -> Iterator[str]:
         if remark.outside:
             yield f"  warning: while {whose} ran, changed outside its workspace: {one_line(some(remark.outside))}"
         if remark.not_kept:
-            yield f"  warning: {whose} left what is in its directory alone: {one_line(some(remark.not_kept))}"
+            yield f"  warning: {whose} left what is too large to be kept, or no file: {one_line(some(remark.not_kept))}"
     if len(state.remarks) > _SHOWN_REMARKS:
         yield f"  and {len(state.remarks) - _SHOWN_REMARKS} more such warnings: budwood story {shlex.quote(state.name)}"
 
@@ -144,12 +153,13 @@ def _externals(verdict: Verdict) -> str:
     return ", ".join(counted(number, _CAUSES.get(kind, kind)) for kind, number in tally.items())
 
 
-def _hint(verdict: Verdict) -> str:
+def _hint(verdict: Verdict, state: RunState) -> str:
     name = shlex.quote(verdict.name)
     if verdict.exit_code == Exit.INTERRUPTED:
         return f"budwood resume {name}"
     if verdict.phase is RunPhase.PAUSED:
-        return f"budwood resume {name}" + (f" {more_flag(verdict.reason)}" if verdict.exit_code == Exit.BUDGET else "")
+        more = f" {more_flag(verdict.reason)}" if verdict.exit_code == Exit.BUDGET else ""
+        return f"{_FIRST.get(state.pause_kind, '')}budwood resume {name}{more}"
     if verdict.exit_code and (verdict.failed or verdict.counts["cancelled"]):
         return f"budwood retry {name} tries again what did not succeed"
     return ""

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 def money(usd: float) -> str:
     """Write dollars; small amounts with as many digits as they need to be seen."""
+    usd = round(usd, 6)  # sums of the same amounts differ by their order, and half a cent is rounded
     return f"${usd:.2f}" if usd >= 0.01 or usd == 0 else f"${usd:.4f}"
 
 
