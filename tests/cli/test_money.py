@@ -190,6 +190,21 @@ def test_the_start_says_what_agents_may_do_where_and_what_they_do_not_see(
     assert paying.call("run", "plan.toml", "--again", "--no-budget", "--quiet").err == ""
 
 
+def test_the_start_says_what_a_checkout_has_beside_its_files(paying: Budwood, git: Callable[..., str]) -> None:
+    (paying.root / ".gitmodules").write_text('[submodule "lib"]\n\tpath = libs/a b\n\turl = ../lib\n')
+    (paying.root / "art").mkdir()
+    (paying.root / "art" / ".gitattributes").write_text("*.psd filter=lfs diff=lfs\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", "more")
+    said = paying.call("run", "plan.toml", "--no-budget").err
+    assert 'submodules are empty in workspaces: libs/a b; setup = "git submodule update --init" fetches them\n' in said
+    assert 'files of git LFS are pointers in workspaces; setup = "git lfs pull" fetches them\n' in said
+    paying.plan(PAID.replace("[run]", "[run]\nsetup = 'true || (git submodule update --init && git lfs pull)'"))
+    again = paying.call("run", "plan.toml", "--again", "--no-budget").err
+    assert "submodules" not in again
+    assert "LFS" not in again
+
+
 def test_a_plan_of_commands_says_nothing_of_agents(budwood: Budwood) -> None:
     budwood.plan("[run]\n[[task]]\nid = 1\nrun = 'true'\n")
     said = budwood.call("run", "plan.toml").err

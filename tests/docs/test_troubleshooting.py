@@ -101,7 +101,7 @@ TROUBLES: dict[str, Callable[[Site], str]] = {
     ),
     'hint: agent = "claude" in [run], or --agent claude, names one for all': nobody,
     "error: its agents cost money, and there is no budget_usd": unpaid,
-    "left what is too large to be kept, or no file: …": too_large,
+    "left what could not be kept: …": too_large,
     "your checkout has … uncommitted file": dirty,
 }
 """By message, what brings it about; returns what was said."""

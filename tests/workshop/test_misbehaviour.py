@@ -181,7 +181,7 @@ def test_a_file_that_is_too_large_is_named_and_stays_where_it_is(night: Site) ->
     [file] = night.pool.glob("*/tree/ignored/huge.bin")
     assert file.stat().st_size == 3 * 1024**3
     assert "too large to be kept: ignored/huge.bin" in (file.parents[2] / "shut.json").read_text()
-    assert "attempt 1 at huge left what is too large to be kept, or no file: ignored/huge.bin" in _said(night)
+    assert "attempt 1 at huge left what could not be kept: ignored/huge.bin" in _said(night)
 
 
 def test_a_server_that_it_left_is_gone(night: Site) -> None:

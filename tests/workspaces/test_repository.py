@@ -121,6 +121,42 @@ def test_submodules_are_left_to_the_setup_and_their_link_stays(checkout: Path, t
     assert (tmp_path / "back" / "lib" / "kept.txt").read_text() == "kept\n"
 
 
+def test_a_commit_made_in_a_submodule_is_named_and_its_directory_stays(checkout: Path, tmp_path: Path) -> None:
+    shutil.copytree(checkout, tmp_path / "lib")
+    git(checkout, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "lib"), "lib")
+    git(checkout, "commit", "-qm", "with a submodule")
+    git(tmp_path / "lib", "commit", "-q", "--allow-empty", "-m", "newer")
+    repository = found(checkout)
+    workspaces = pool_of(repository, tmp_path / "pool")
+    for holder, work, adrift in (
+        ("r/1", ("pull", "-q", "origin", "HEAD"), ()),  # its origin has that
+        ("r/2", ("commit", "-q", "--allow-empty", "-m", "only here"), ("lib",)),
+    ):
+        made = workspaces.hand_out(holder, repository.resolve("HEAD"))
+        git(made.path, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+        git(made.path / "lib", *work)
+        kept = workspaces.keep(holder, f"refs/budwood/{holder}", message="m")
+        assert kept.adrift == adrift
+        assert git(made.path / "lib", "rev-parse", "HEAD") in git(checkout, "ls-tree", kept.candidate)
+        workspaces.hand_back(holder, f"refs/budwood/{holder}")
+    assert workspaces.hand_out("r/3", repository.resolve("HEAD")).path != made.path
+
+
+def test_what_lfs_takes_out_of_a_candidate_goes_where_the_user_s_own_looks(checkout: Path, tmp_path: Path) -> None:
+    git(checkout, "config", "filter.lfs.clean", "cat > /dev/null; git config lfs.storage")
+    (checkout / ".gitattributes").write_text("*.bin filter=lfs\n")
+    git(checkout, "add", "-A")
+    git(checkout, "commit", "-qm", "with LFS")
+    repository = found(checkout)
+    assert repository.has_lfs("HEAD")
+    assert not repository.has_lfs("HEAD~")
+    workspaces = pool_of(repository, tmp_path / "pool")
+    (workspaces.hand_out("r/1", repository.resolve("HEAD")).path / "large.bin").write_text("large")
+    kept = workspaces.keep("r/1", "refs/budwood/r/1", message="m")
+    assert git(checkout, "show", f"{kept.candidate}:large.bin") == str(checkout / ".git" / "lfs")
+    assert git(checkout, "show", f"{kept.commit}:large.bin") == "large"
+
+
 def test_a_commit_that_is_not_there_is_named(checkout: Path) -> None:
     with pytest.raises(UsageError, match="no commit 'nowhere'"):
         found(checkout).resolve("nowhere")

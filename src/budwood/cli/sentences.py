@@ -100,7 +100,7 @@ def _ended(event: e.AttemptEnded) -> str:
     if event.left is not None and event.left.outside:
         text += f"; changed outside its workspace meanwhile: {some(event.left.outside)}"
     if event.left is not None and event.left.not_kept:
-        text += f"; too large to be kept, or no file: {some(event.left.not_kept)}"
+        text += f"; could not be kept: {some(event.left.not_kept)}"
     return text
 
 

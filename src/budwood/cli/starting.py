@@ -17,6 +17,7 @@ from budwood.project.planned import Planned
 from budwood.project.words import counted, some
 from budwood.project.workspaces import find_ground, pool_folder
 from budwood.stores import Store
+from budwood.workspaces import Repository
 
 _SHOWN_FILES = 8
 
@@ -49,6 +50,19 @@ def agree(planned: Planned, outlook: Estimate, *, no_budget: bool) -> Iterator[s
         raise UsageError("nothing was started", hint=hint)
 
 
+def _elsewhere(repository: Repository, terms: WorkspaceTerms) -> Iterator[str]:
+    """Say what a checkout has beside the files of its commit, and workspaces do not, unless `setup` sees to it."""
+    setup = terms.setup or ""
+    modules = [] if "submodule" in setup else [one_line(name) for name in repository.submodules(terms.base)]
+    if modules:
+        yield (
+            f"submodules are empty in workspaces: {some(modules, _SHOWN_FILES)}; "
+            'setup = "git submodule update --init" fetches them'
+        )
+    if "lfs" not in setup and repository.has_lfs(terms.base):
+        yield 'files of git LFS are pointers in workspaces; setup = "git lfs pull" fetches them'
+
+
 def announce(planned: Planned, terms: WorkspaceTerms, *, is_new: bool, include_dirty: bool) -> Iterator[str]:
     """Say what agents may do, where they work, and which of the user's changes they do not see."""
     ground = find_ground(planned.project, terms.kind)
@@ -61,6 +75,7 @@ def announce(planned: Planned, terms: WorkspaceTerms, *, is_new: bool, include_d
                 f"your checkout has {counted(len(dirty), 'uncommitted file')} that workspaces do not have: "
                 f"{some(dirty, _SHOWN_FILES)}; --include-dirty starts with them"
             )
+        yield from _elsewhere(ground.repository, terms)
     if planned.settings.sandbox != "none":
         from budwood.cli.sandbox import sandbox_lines
 

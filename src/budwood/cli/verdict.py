@@ -140,7 +140,7 @@ def _remarks(state: RunState) -> Iterator[str]:
         if remark.outside:
             yield f"  warning: while {whose} ran, changed outside its workspace: {one_line(some(remark.outside))}"
         if remark.not_kept:
-            yield f"  warning: {whose} left what is too large to be kept, or no file: {one_line(some(remark.not_kept))}"
+            yield f"  warning: {whose} left what could not be kept: {one_line(some(remark.not_kept))}"
     if len(state.remarks) > _SHOWN_REMARKS:
         yield f"  and {len(state.remarks) - _SHOWN_REMARKS} more such warnings: budwood story {shlex.quote(state.name)}"
 

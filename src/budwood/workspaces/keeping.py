@@ -32,6 +32,7 @@ from budwood.workspaces.whole import Whole
 _ANY_NAME = (("core.protectNTFS", "false"), ("core.protectHFS", "false"))
 _CONVERTS = ("core.autocrlf", "core.eol", "core.attributesfile")
 _TELLS = ("core.filemode", "core.symlinks")
+_LINK = "160000"
 FILE_LIMIT = 256 * 1024 * 1024
 """A file larger than this is named, not kept, and its directory is not handed on."""
 
@@ -57,6 +58,8 @@ class Kept(Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...] = ()
     special: tuple[str, ...] = ()
     """Pipes, sockets and devices, which have no bytes to keep."""
+    adrift: tuple[str, ...] = ()
+    """Submodules at a commit that no branch of their origin has: it lies in the directory alone."""
     unread: str = ""
     """Why what was committed or stashed there could not be brought over; it lies in the directory alone."""
 
@@ -84,7 +87,8 @@ class Keeper:
         self.cones = cones
         self.bases = Bases()
         name = f"plain-{hashlib.sha256(cones.encode()).hexdigest()[:12]}.git" if cones else "plain.git"
-        more = SPARSE if cones else ()
+        # What git LFS takes out of a candidate goes to where the user's own will look for it.
+        more = (("lfs.storage", str(repository.lfs)), *(SPARSE if cones else ()))
         self.plain = _prepared(folder / name, repository, settings=(*_ANY_NAME, *settings, *more))
         self.whole = Whole(_prepared(folder / "whole.git", repository, settings=_ANY_NAME), form=repository.form)
         self._candidates = Candidates(self.plain)
@@ -151,8 +155,22 @@ class Keeper:
             commit=self.whole.git.commit(written.whole, [made, *tips], message),
             left_out=tuple(LeftOut(os.fsdecode(path), size) for path, size in sorted(written.too_large.items())),
             special=tuple(map(os.fsdecode, changes.found.special)),
+            adrift=() if laid is None or not laid.links else self._adrift(tree, base, written.candidate),
             unread=unread,
         )
+
+    def _adrift(self, tree: Path, base: str, candidate: str) -> tuple[str, ...]:
+        """Name the submodules whose commit was made here: a link to it leads nowhere from any other place."""
+        said = self.plain.run("diff-tree", "-r", "-z", "--no-renames", base, candidate).split(b"\0")
+        found = []
+        for head, path in zip(said[::2], said[1::2], strict=False):
+            _, mode, _, commit, _ = head.decode().split(" ")
+            words = ("for-each-ref", "--count=1", f"--contains={commit}", "refs/remotes", "refs/tags")
+            theirs = Git(environ=self.plain.environ)
+            inside = tree / os.fsdecode(path)
+            if mode == _LINK and not (inside.is_dir() and theirs.run(*words, cwd=inside, codes=range(256))):
+                found.append(os.fsdecode(path))
+        return tuple(found)
 
     def _write_by_index(
         self, folder: Path, laid: Laid | None, changes: Changes, *, base: str, without: frozenset[bytes], limit: int

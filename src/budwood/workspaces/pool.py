@@ -132,6 +132,8 @@ class Pool(Workspaces):
             raise WorkspaceError(f"{_text(error)}; what was left stays in {place.tree}") from error
         if kept.left_out:
             place.shut_off(f"it holds what is too large to be kept: {kept.left_out[0].path}")
+        elif kept.adrift:
+            place.shut_off(f"it holds a commit of a submodule that nobody else has: {kept.adrift[0]}")
         elif kept.unread:
             place.shut_off(f"its git holds what could not be brought over: {kept.unread}")
         elif place.shut is not None:

@@ -55,6 +55,11 @@ class Repository:
         """Return the user's settings that say how files become objects; filters are the user's own programs."""
         return tuple(pair for pair in self._configured if pair[0] in _OF_FILES or pair[0].startswith("filter."))
 
+    @property
+    def lfs(self) -> Path:
+        """Where the user's git LFS looks for the files that commits have only pointers to."""
+        return self.common / dict(self._configured).get("lfs.storage", "lfs")
+
     def identity(self) -> dict[str, str]:
         """Return who commits here, as variables for another's git: the user, as far as git knows one."""
         values, keys = dict(self._configured), zip(("user.name", "user.email"), AUTHOR, strict=True)
@@ -78,6 +83,17 @@ class Repository:
 
     def _has_commits(self) -> bool:
         return bool(self.git.ask("rev-list", "--all", "--max-count=1"))
+
+    def submodules(self, commit: str) -> list[str]:
+        """List where a commit has other repositories, as its `.gitmodules` says."""
+        words = ("config", "--blob", f"{commit}:.gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$")
+        entries = self.git.run(*words, codes=(0, 1, 128)).split(b"\0")  # 128: there is no such file
+        return [os.fsdecode(entry.partition(b"\n")[2]) for entry in entries if entry]
+
+    def has_lfs(self, commit: str) -> bool:
+        """Say whether a commit leaves files to git LFS, and has only pointers to them."""
+        words = ("grep", "-l", "--fixed-strings", "filter=lfs", commit, "--", ":(glob)**/.gitattributes")
+        return bool(self.git.run(*words, codes=(0, 1)))
 
     def dirty(self) -> list[str]:
         """List the files that differ from HEAD or that git does not know, without touching the index."""

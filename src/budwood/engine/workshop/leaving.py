@@ -36,7 +36,7 @@ def describe(repository: Repository, kept: Kept, *, ref: str, outside: Sequence[
         named=change.named,
         lines_added=change.added,
         lines_removed=change.removed,
-        not_kept=(*(each.path for each in kept.left_out), *kept.special)[:_NAMED],
+        not_kept=(*(each.path for each in kept.left_out), *kept.adrift, *kept.special)[:_NAMED],
         outside=tuple(outside[:_NAMED]),
     )
 
