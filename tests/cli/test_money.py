@@ -159,6 +159,13 @@ def test_a_command_is_paid_for_only_if_its_task_reserves_money(budwood: Budwood)
     assert "estimate" not in budwood.call("run", "plan.toml").err
 
 
+def test_an_attempt_that_ended_in_its_setup_costs_nothing(paying: Budwood) -> None:
+    paying.plan(PAID.replace("[run]", "[run]\nsetup = 'false'\nretries = 0\nreserve_usd = 0.5"))
+    said = paying.call("run", "plan.toml", "--no-budget", code=1).err
+    assert "setup failed" in said
+    assert "all: 2 attempts, $0.00" in said
+
+
 def test_an_unknown_cost_counts_as_what_was_reserved(budwood: Budwood) -> None:
     budwood.plan("[run]\n[[task]]\nid = 1\nrun = 'true'\nreserve_usd = 0.25\nreserve_tokens = 9\n")
     budwood.call("run", "plan.toml")

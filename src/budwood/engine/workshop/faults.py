@@ -8,7 +8,7 @@ import os
 
 import msgspec
 
-from budwood._core.model import AttemptPhase, Outcome
+from budwood._core.model import AttemptPhase, Outcome, Usage
 from budwood.errors import BudwoodError, UsageError
 from budwood.workspaces.leases import Gone
 from budwood.workspaces.merging import Conflict
@@ -21,7 +21,8 @@ def fault(error: BudwoodError | OSError, *, after: Outcome | None = None) -> Out
     message = error.message if isinstance(error, BudwoodError) else str(error)
     if after is not None and after.phase in (AttemptPhase.CANCELLED, AttemptPhase.ABANDONED):
         return msgspec.structs.replace(after, message=f"{after.message}; {message}")
-    start = Outcome(phase=AttemptPhase.FAILED) if after is None else after
+    # Who could not begin has cost nothing; that is not unknown.
+    start = Outcome(phase=AttemptPhase.FAILED, usage=Usage(cost_usd=0.0, tokens=0)) if after is None else after
     return msgspec.structs.replace(start, phase=AttemptPhase.FAILED, error_type=_kind(error), message=message)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from budwood._core.model import AttemptPhase, Outcome
+from budwood._core.model import AttemptPhase, Outcome, Usage
 from budwood.engine.workshop.orders import Order
 
 _SAID_BYTES = 2000
@@ -17,7 +17,7 @@ def weigh(
     order: Order, outcome: Outcome, log: bytes | None, *, marked: Sequence[str] = (), review: bytes = b""
 ) -> Outcome:
     """Decide whether what an attempt left is accepted; the next one is told what a check or a reviewer said."""
-    found = _step_faults(outcome)
+    found = _step_faults(_unpaid(outcome))
     if found.phase is AttemptPhase.SUCCEEDED and not order.allow_unchanged and found.left and not found.left.files:
         found = _failed(found, "unchanged", "it changed nothing")
     if found.phase is AttemptPhase.SUCCEEDED and marked:
@@ -28,6 +28,16 @@ def weigh(
     if not said:
         return found
     return msgspec.structs.replace(found, check_said=said[-_SAID_BYTES:].decode(errors="replace").strip())
+
+
+def _unpaid(outcome: Outcome) -> Outcome:
+    """Let an attempt that ended in its setup cost nothing, rather than what it reserved: nobody was asked."""
+    ended = outcome.phase in (AttemptPhase.FAILED, AttemptPhase.TIMED_OUT)
+    if not (ended and outcome.steps and outcome.steps[-1].name == "setup"):
+        return outcome
+    told = outcome.usage
+    usage = Usage(cost_usd=told.cost_usd or 0.0, tokens=told.tokens or 0, problem=told.problem)
+    return msgspec.structs.replace(outcome, usage=usage)
 
 
 def _step_faults(outcome: Outcome) -> Outcome:
