@@ -24,6 +24,16 @@ def test_a_new_plan_shows_batches_size_and_money_and_writes_nothing(budwood: Bud
     assert sorted(path.name for path in budwood.root.iterdir()) == ["budwood.toml", "plan.toml"]
 
 
+def test_an_agent_that_is_not_here_is_told_of(budwood: Budwood) -> None:
+    budwood.plan("[run]\nagent = 'mine'\n[[task]]\nid = 1\nprompt = 'x'\n")
+    (budwood.root / "budwood.toml").write_text("[agents.mine]\nagent = 'command'\ncommand = ['no-such-program']\n")
+    said = budwood.call("run", "plan.toml", "--dry-run")
+    assert said.out.splitlines()[-2:] == [
+        "would be refused here: agent mine is not installed: there is no program no-such-program on the PATH",
+        "nothing was started or written",
+    ]
+
+
 def test_a_finished_run_would_do_nothing(budwood: Budwood) -> None:
     budwood.plan(*PLAN)
     budwood.call("run", "plan.toml")

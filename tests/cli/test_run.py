@@ -172,6 +172,14 @@ def test_what_plan_check_would_say_is_mentioned_in_one_line(budwood: Budwood) ->
     assert said.err.splitlines()[0] == "note: 1 remark on this plan: budwood plan check plan.toml"
 
 
+def test_of_a_plan_for_agents_it_is_said_in_full(budwood: Budwood) -> None:
+    heads = "[run]\nagent = 'script'\nslots = 2\n"
+    budwood.plan(heads, *(f"[[task]]\nid = '{name}'\nprompt = 'x'\ntouches = ['src']\n" for name in "abcd"))
+    said = budwood.call("run", "plan.toml", "--max-attempts", "1", code=None).err.splitlines()
+    assert said[0].startswith("warning: tasks 'a' (src) and 'b' (src) may change the same files")
+    assert said[3] == "note: 3 more remarks on this plan: budwood plan check plan.toml"
+
+
 def test_a_run_says_which_version_made_it(budwood: Budwood) -> None:
     budwood.plan(task("a"))
     budwood.call("run", "plan.toml")

@@ -38,7 +38,7 @@ def show_dry_run(planned: Planned, *, again: bool) -> None:
         click.echo(line)
     for line in _money(planned, found, state):
         click.echo(line)
-    for line in _outlook(planned, name, state):
+    for line in _refusal(planned) or _outlook(planned, name, state):
         click.echo(line)
     click.echo("nothing was started or written")
 
@@ -101,6 +101,15 @@ def _money(planned: Planned, found: Expectations, state: RunState | None) -> Ite
     if tokens:
         budget = "no budget" if limits.budget_tokens is None else f"of a budget of {limits.budget_tokens}"
         yield f"reserves {tokens} tokens, {budget}"
+
+
+def _refusal(planned: Planned) -> list[str]:
+    """Say why `run` would not begin on this machine, if so."""
+    try:
+        planned.refuse_missing()
+    except UsageError as refused:
+        return [f"would be refused here: {one_line(refused.message)}"]
+    return []
 
 
 def _outlook(planned: Planned, name: str, state: RunState | None) -> Iterator[str]:

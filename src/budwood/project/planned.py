@@ -111,19 +111,25 @@ class Planned:
                 )
             self._refuse_sandbox()
             return self
-        from budwood.project.manning import refuse_missing  # without agents a run starts sooner
         from budwood.project.workspaces import workspace_kind, workspace_terms
 
         kind = workspace_kind(self.project, self.resolved)
         if kind == "copy":
             _refuse_merging(self.settings, "copies have no branches; git init makes this a repository")
-        others = () if self.strategy_name == PLAN else tuple(self.settings.agents)
-        refuse_missing(self.settings, self.plan.tasks, self.project, others=others)
+        self.refuse_missing()
         word = "epic" if self.plan.format == "yokeflow" else "lane"
         terms = workspace_terms(self.project, self.resolved, kind, word=word, include_dirty=include_dirty)
         equipped = replace(self, settings=msgspec.structs.replace(self.settings, workspace=terms))
         equipped._refuse_sandbox()
         return equipped
+
+    def refuse_missing(self) -> None:
+        """Refuse agents whose programs are not on this machine. Writes nothing."""
+        if self.settings.agents:
+            from budwood.project.manning import refuse_missing  # without agents a run starts sooner
+
+            others = () if self.strategy_name == PLAN else tuple(self.settings.agents)
+            refuse_missing(self.settings, self.plan.tasks, self.project, others=others)
 
     def _refuse_sandbox(self) -> None:
         if self.settings.sandbox != "none" or self.settings.network != "all":

@@ -13,6 +13,8 @@ from budwood.cli.text import one_line
 from budwood.project.planned import Planned, read_planned
 from budwood.project.words import counted
 
+_SHOWN_WARNINGS = 3
+
 
 @click.command()
 @click.argument("file", type=click.Path())
@@ -76,6 +78,10 @@ def command(
 
 def _remarks(planned: Planned, file: str) -> Iterator[str]:
     yield from (f"note: {one_line(text)}" for text in planned.plan.left_out)
-    number = len(planned.warnings())
-    if number:
-        yield f"note: {counted(number, 'remark')} on this plan: budwood plan check {file}"
+    found = planned.warnings()
+    shown = found[:_SHOWN_WARNINGS] if planned.settings.agents else []  # a night may be lost by what is not read
+    yield from (f"warning: {one_line(text)}" for text in shown)
+    left = len(found) - len(shown)
+    if left:
+        more = "more remark" if shown else "remark"
+        yield f"note: {counted(left, more)} on this plan: budwood plan check {file}"
