@@ -87,6 +87,9 @@ def test_every_other_end_has_its_outcome_is_asked_once_and_changes_nothing(
     assert len(stub.got) == 1
     assert desk.app.read_text() == "x = 1\ny = 1\n"
     assert (ran.report["until_ms"] is not None) == (outcome == "limit")
+    unpaid = reply.status is not None and 300 <= reply.status < 500
+    assert (ran.report["cost_usd"] == 0.0) == unpaid  # else somebody may have worked on it, and that is not known
+    assert (desk.usage.exists() and json.loads(desk.usage.read_text())["cost_usd"] == 0.0) == unpaid
 
 
 @pytest.mark.parametrize(
@@ -115,6 +118,9 @@ def test_what_may_be_asked_again_is_and_no_more_than_three_times(desk: Desk) -> 
     with Stub(refusal(502, "away")) as stub:
         assert desk.run(stub.base_url, env={"BUDWOOD_ATTEMPT": "2"}).outcome == ("failed", 1)
     assert len(stub.got) == 3
+    with Stub(refusal(502, "away"), refusal(401, "no")) as stub:
+        refused = desk.run(stub.base_url, env={"BUDWOOD_ATTEMPT": "3"})
+    assert (refused.outcome, refused.report["cost_usd"]) == (("auth", 1), None)  # the first may have been answered
     assert key not in {got.headers["idempotency-key"] for got in stub.got}
 
 
@@ -122,6 +128,7 @@ def test_a_server_that_is_not_there_is_named(desk: Desk) -> None:
     ran = desk.run(f"http://127.0.0.1:{free_port()}/v1")
     assert ran.outcome == ("failed", 1)
     assert "cannot be reached" in ran.report["message"]
+    assert ran.report["cost_usd"] == 0.0
 
 
 @pytest.mark.parametrize("reply", [Reply(None, hang=True), Reply(200, b'{"choices": [', hang=True)])

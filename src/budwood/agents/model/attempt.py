@@ -56,11 +56,14 @@ def make_attempt(order: Order, *, root: Path) -> Report:
         return _finish(order, kept, root=root, request_id=None)
     answered = _ask(order, root=root)
     if isinstance(answered, Refusal):
+        if answered.is_unpaid:
+            write_usage(0.0, tokens=0)
         return Report(
             agent=AGENT,
             outcome=answered.outcome,
             message=answered.message,
             until_ms=answered.until_ms,
+            cost_usd=0.0 if answered.is_unpaid else None,
             model=order.model,
             request_id=answered.request_id,
         )
@@ -69,7 +72,7 @@ def make_attempt(order: Order, *, root: Path) -> Report:
 
 def _ask(order: Order, *, root: Path) -> Arrived | Refusal:
     if order.key_problem:
-        return Refusal(outcome=Outcome.AUTH, message=order.key_problem)
+        return Refusal(outcome=Outcome.AUTH, message=order.key_problem, is_unpaid=True)
     shown = find_files(order.files, root=root)
     prompt = write_prompt(read_prompt(order.prompt_file), shown, root=root)
     say(f"prompt: {len(prompt)} characters, {len(shown)} files; model {order.model} at {order.endpoint.shown}")

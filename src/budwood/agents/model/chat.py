@@ -69,19 +69,23 @@ def ask(
         headers["Authorization"] = f"Bearer {endpoint.key}"
     end_s = time.monotonic() + within_s
     answered: Arrived | Refusal
+    is_unpaid = True
     for number in range(1, TRIES + 1):
         own_wait_s = _FIRST_WAIT_S * 2 ** (number - 1)
         try:
             left_s = max(0.01, end_s - time.monotonic())
             reply = post(endpoint.url, body, headers=headers, within_s=left_s)
         except Unsent as error:
-            answered, wait_s = _failed(f"{endpoint.shown} cannot be reached: {error}"), own_wait_s
+            answered, wait_s = _failed(f"{endpoint.shown} cannot be reached: {error}", is_unpaid=True), own_wait_s
         except Broken as error:
             return _failed(f"{endpoint.shown} gave no answer: {error}")
         else:
             if reply.status == 200:
                 keep(reply.body)
             answered, wait_s = _read(reply, own_wait_s=own_wait_s)
+        if isinstance(answered, Refusal):  # by a try before it, too
+            is_unpaid = is_unpaid and answered.is_unpaid
+            answered = msgspec.structs.replace(answered, is_unpaid=is_unpaid)
         if wait_s is None or number == TRIES or time.monotonic() + wait_s >= end_s:
             break
         time.sleep(wait_s)
@@ -110,5 +114,5 @@ def _wait_s(reply: Reply, *, now_ms: int, own_wait_s: float) -> float | None:
     return wait_s if wait_s <= LONGEST_WAIT_S else None
 
 
-def _failed(message: str) -> Refusal:
-    return Refusal(outcome=Outcome.FAILED, message=message)
+def _failed(message: str, *, is_unpaid: bool = False) -> Refusal:
+    return Refusal(outcome=Outcome.FAILED, message=message, is_unpaid=is_unpaid)

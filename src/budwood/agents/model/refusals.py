@@ -42,6 +42,8 @@ class Refusal(Struct, frozen=True, kw_only=True):
     message: str
     until_ms: int | None = None
     request_id: str | None = None
+    is_unpaid: bool = False
+    """Whether nobody can have made an answer, so that it cost nothing; else that is not known."""
 
 
 def explain(reply: Reply, *, now_ms: int) -> Refusal:
@@ -52,7 +54,7 @@ def explain(reply: Reply, *, now_ms: int) -> Refusal:
     outcome = _classify(status, error.all.casefold())
     message = _say(reply, error.words, status=status)
     until_ms = limit_until(reply.headers, now_ms=now_ms) if outcome is Outcome.LIMIT else None
-    return Refusal(outcome=outcome, message=message, until_ms=until_ms)
+    return Refusal(outcome=outcome, message=message, until_ms=until_ms, is_unpaid=300 <= reply.status < 500)
 
 
 def _classify(status: int, said: str) -> Outcome:
