@@ -51,7 +51,8 @@ def test_lanes_that_do_not_fit_together_stop_what_needs_both_and_nothing_else(si
     site.call("run", "plan.toml", code=1)
     end = site.end_of("both")
     assert (end.error and end.error.type, end.error and end.error.will_retry) == ("conflict", False)
-    assert "README.md" in (end.error.message if end.error else "")
+    assert end.error is not None
+    assert end.error.message == "what b made does not fit with what a made: README.md"
     assert site.end_of("other").phase is AttemptPhase.SUCCEEDED
     assert site.belongings() == before
 

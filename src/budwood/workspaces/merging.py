@@ -31,7 +31,7 @@ class Conflict(WorkspaceError):
 
     def __init__(self, ours: str, theirs: str, files: tuple[str, ...]) -> None:
         super().__init__(f"{theirs[:12]} cannot be merged into {ours[:12]}: {named(files)}")
-        self.files = files
+        self.theirs, self.files = theirs, files
 
 
 def named(files: Sequence[str]) -> str:

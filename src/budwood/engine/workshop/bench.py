@@ -37,7 +37,7 @@ from budwood.executors.base import Work
 from budwood.workspaces import Kept, Pool, Repository
 from budwood.workspaces.fingerprint import Fingerprint, Watch, differences
 from budwood.workspaces.folding import find_kept
-from budwood.workspaces.merging import merge_all
+from budwood.workspaces.merging import Conflict, merge_all, named
 from budwood.workspaces.ports import Ports
 
 _KEPT = "kept.json"
@@ -92,6 +92,9 @@ class Bench:
             if self._watch is not None:
                 self._before[order.id] = self._watch.look()
             return self._means.outfitter.work(order, workspace, ports=ports)
+        except Conflict as clash:
+            self.release(order.id)
+            return msgspec.structs.replace(fault(clash), message=_in_words(clash, order))
         except (BudwoodError, OSError) as error:
             self.release(order.id)
             return fault(error)
@@ -270,6 +273,14 @@ def _since(order: Order, kept: Kept, left: Left) -> str:
     """
     goes_on = order.began != "" and kept.base == order.starts[0]
     return order.began if goes_on and order.began != left.base else ""
+
+
+def _in_words(clash: Conflict, order: Order) -> str:
+    """Say whose work does not fit together, rather than which commits."""
+    tasks = {each.candidate: str(each.task) for each in order.dependencies}
+    before = [tasks[start] for start in order.starts[: order.starts.index(clash.theirs)] if start in tasks]
+    others = f"what {' and '.join(before)} made" if before else "what it goes on with"
+    return f"what {tasks.get(clash.theirs, 'its lane')} made does not fit with {others}: {named(clash.files)}"
 
 
 def _message(order: Order) -> str:
