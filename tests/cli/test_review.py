@@ -213,6 +213,13 @@ def test_the_end_of_a_run_points_to_what_waits(evening: Evening) -> None:
     assert "budwood review" not in evening.call("resume", "night").err
 
 
+def test_bare_budwood_points_to_what_waits(evening: Evening) -> None:
+    assert "  night: 4 tasks to decide about; budwood review night\n" in evening.call().out
+    evening.call("approve", "night", "models", "views", "docs")
+    evening.call("reject", "night", "bad")
+    assert "to decide about" not in evening.call().out
+
+
 def test_a_run_that_is_driven_takes_decisions_meanwhile(evening: Evening) -> None:
     go = evening.folder / "go"
     held = f"[[step]]\ndo = 'run'\ncommand = 'until [ -e {go} ]; do sleep 0.02; done'\n"

@@ -5,6 +5,7 @@ import click
 from budwood._core.events import RunCreated
 from budwood._core.model import ENDED_RUN, PLAN, AttemptPhase, RunPhase
 from budwood._core.rows import RunRow
+from budwood._core.state import RunState
 from budwood.cli.commands.ls import write_runs
 from budwood.cli.looking import read_state
 from budwood.cli.standing import answer_command, open_command
@@ -13,7 +14,8 @@ from budwood.cli.verdict import more_flag
 from budwood.project.find import NOT_BEGUN, begin_command, listed
 from budwood.project.place import find_project
 from budwood.project.strategy import created_of
-from budwood.project.words import some
+from budwood.project.words import counted, some
+from budwood.review.undecided import undecided
 from budwood.stores import Store
 from budwood.strategies.progress import search_progress
 
@@ -44,19 +46,21 @@ def show_overview() -> None:
         asking = {row.id: found for row in rows if row.id not in moved and (found := _questions(store, row))}
         searching = {row.id: said for row in rows if row.id not in moved and (said := _search(store, row))}
         over = [row for row in rows if row.phase is RunPhase.FINISHED and row.id not in moved][-_LOOKED_AT:]
-        asking |= {row.id: found for row in over if (found := _conflicts(store, row))}
+        states = {row.id: state for row in over if (state := _with_workspaces(store, row)) is not None}
+        asking |= {row.id: found for row in over if row.id in states and (found := _conflicts(states[row.id]))}
+        remarks = searching | {name: said for name, state in states.items() if (said := _undecided(state))}
     if not rows:
         click.echo(_BEGIN)
         return
     needs = [row for row in rows if (row.id in asking or _needs_you(row, drivers[row.id])) and row.id not in moved]
     runs = [row for row in rows if row.phase not in ENDED_RUN and row not in needs and row.id not in moved]
     ended = [row for row in rows if row.phase in ENDED_RUN and row not in needs and row.id not in moved][-_ENDED:]
-    _write_needs(needs, drivers, asking, searching)
+    _write_needs(needs, drivers, asking, remarks)
     for title, some_rows in (("Runs", runs), ("Ended", ended)):
         if some_rows:
             click.echo(bold(title))
             write_runs(some_rows, drivers, indent="  ")
-            _write_searches(some_rows, searching)
+            _write_remarks(some_rows, remarks)
             click.echo()
     for row in rows:
         if row.id in moved:
@@ -91,31 +95,42 @@ def _search(store: Store, row: RunRow) -> str:
     return "" if found is None else one_line(found.words)
 
 
-def _conflicts(store: Store, row: RunRow) -> list[str]:
-    """Write which lanes of a run that is over wait for somebody, and how to see that."""
+def _with_workspaces(store: Store, row: RunRow) -> RunState | None:
+    """Read a run whose attempts had workspaces; of others nothing is merged, and they may be large."""
     first = next(store.read(row.id), None)
     if first is None or not isinstance(first.event, RunCreated) or first.event.settings.workspace is None:
-        return []  # nothing of it is merged: it may be large, and is not looked at
+        return None
+    return read_state(store, row)
+
+
+def _conflicts(state: RunState) -> list[str]:
+    """Write which lanes of a run that is over wait for somebody, and how to see that."""
     return [
-        f"{one_line(line)} is in conflict: {one_line(some(conflict.files))}; {open_command(row.name, line)}"
-        for line, conflict in read_state(store, row).landing.conflicts.items()
+        f"{one_line(line)} is in conflict: {one_line(some(conflict.files))}; {open_command(state.name, line)}"
+        for line, conflict in state.landing.conflicts.items()
     ]
 
 
-def _write_searches(rows: list[RunRow], searching: dict[str, str]) -> None:
+def _undecided(state: RunState) -> str:
+    """Write how much of a plan waits to be decided about; of a search, one was chosen, and the rest is past."""
+    number = len(list(undecided(state))) if state.strategy == PLAN else 0
+    return f"{counted(number, 'task')} to decide about; budwood review {state.name}" if number else ""
+
+
+def _write_remarks(rows: list[RunRow], remarks: dict[str, str]) -> None:
     for row in rows:
-        if row.id in searching:
-            click.echo(f"  {row.name}: {searching[row.id]}")
+        if row.id in remarks:
+            click.echo(f"  {row.name}: {remarks[row.id]}")
 
 
 def _write_needs(
-    needs: list[RunRow], drivers: dict[str, str | None], asking: dict[str, list[str]], searching: dict[str, str]
+    needs: list[RunRow], drivers: dict[str, str | None], asking: dict[str, list[str]], remarks: dict[str, str]
 ) -> None:
     if not needs:
         return
     click.echo(bold("Needs you"))
     write_runs(needs, drivers, indent="  ")
-    _write_searches(needs, searching)
+    _write_remarks(needs, remarks)
     for row in needs:
         if _needs_you(row, drivers[row.id]):
             click.echo(f"  {row.name}: {_need(row)}")

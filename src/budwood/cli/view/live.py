@@ -15,7 +15,7 @@ from budwood.cli.view.view import View
 from budwood.project.feed import News
 from budwood.project.summary import Summary
 from budwood.project.times import rough, span
-from budwood.project.words import money
+from budwood.project.words import counted, money
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -153,7 +153,7 @@ def _counts(summary: Summary) -> "Text":
         number = summary.counts[phase]
         if number or phase is TaskPhase.DONE:
             text.append(f"{number} {phase.value}  ", style=_COLOURS[phase.value])
-    text.append(f"{len(summary.running)} running on {summary.slots} slots  ", style="cyan")
+    text.append(f"{len(summary.running)} running on {counted(summary.slots, 'slot')}  ", style="cyan")
     waiting = summary.counts[TaskPhase.READY] + summary.counts[TaskPhase.BLOCKED]
     if waiting:
         text.append(f"{waiting} to come  ", style="dim")
