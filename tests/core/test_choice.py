@@ -92,7 +92,8 @@ def test_who_was_only_asked_for_ideas_is_no_goal() -> None:
     state = search({"root": 1, "root-ideas": 0, "d1-e0001": None}, strategy="beam")
     asked = state.task("root-ideas")
     asked.spec, asked.score = TaskSpec(id="root-ideas", prompt="ideas?"), None
-    judge(state, **{"root-ideas": "kept", "d1-e0001": "rejected"})
+    decisions: dict[str, Decision] = {"root-ideas": "kept", "d1-e0001": "rejected"}
+    judge(state, **decisions)
     assert not goal_is_met(state)
 
 
