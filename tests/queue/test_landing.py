@@ -244,6 +244,26 @@ def test_an_agent_that_leaves_marks_does_not_solve_it(site: Site) -> None:
     assert conflict_of(site, "lane y").files == ("README.md",)
 
 
+def test_agents_may_try_what_a_person_was_asked_and_the_next_one_where_one_failed(site: Site) -> None:
+    marks = "/^<<<<<<<|^=======|^>>>>>>>/d"
+    (site.root / "budwood.toml").write_text(
+        '[agents.idle]\nagent = "command"\ncommand = ["false"]\n'
+        f'[agents.solver]\nagent = "command"\ncommand = ["sed", "-i", "-E", "{marks}", "README.md"]\n'
+    )
+    made = (lane("x", README__md="by x\n"), lane("y", README__md="by y\n"))
+    site.agents(*made, verify="test -e README.md", backoff="10ms")
+    site.call("run", "plan.toml", code=5)
+    half = conflict_path(site) / "half.txt"
+    half.write_text("a person's\n")
+    site.call("merge", "plan", "--resolve", "idle", code=5)
+    assert half.read_text() == "a person's\n"  # who is asked again finds what was begun
+    site.call("merge", "plan", "--resolve", "solver")
+    assert published(site, "README.md") == "by y\nby x"
+    assert "STAYS" not in site.call("gc").out
+    [kept] = site.git("for-each-ref", "--format=%(refname)", "refs/budwood/*/solved/*").splitlines()
+    assert "half.txt" in site.git("ls-tree", "--name-only", kept)
+
+
 def test_what_git_remembers_of_a_conflict_is_used(site: Site) -> None:
     site.git("config", "rerere.enabled", "true")
     base = site.git("rev-parse", "main")

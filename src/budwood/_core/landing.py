@@ -15,6 +15,10 @@ _LOST = ENDED_TASK - {TaskPhase.DONE}
 def asked(state: RunState, event: e.MergeAsked) -> None:
     """Begin anew: what was held back may be wanted now, and what did not pass is tried again."""
     state.landing.asked = event
+    if event.resolve:  # whoever could not solve it before, these have not tried
+        resolves = state.landing.resolves
+        for key in [key for key, number in resolves.items() if state.tasks[number].phase in _LOST]:
+            del resolves[key]
     begin_again(state)
 
 

@@ -51,6 +51,10 @@ class Lander:
             return _merge(state, groups)
         for clash in state.landing.clashes.values():
             return _solve(state, clash)
+        if state.landing.asked is not None and state.landing.asked.resolve:  # also what a person was asked before
+            for conflict in state.landing.conflicts.values():
+                if _may_try(state, conflict):
+                    return _solve(state, conflict)
         return None
 
 
@@ -195,18 +199,21 @@ def _verify(state: RunState, join: LanesJoined, place: int) -> ErrandAdded:
     return ErrandAdded(task=_completed(state, spec))
 
 
-def _solve(state: RunState, clash: Clash) -> SolveConflict:
-    landing, line, head = state.landing, clash.line, clash.head
-    tried = sum(each == line for each, _ in landing.resolves)
-    agents = _resolvers(state)
-    by_agent = agents and (line, head) not in landing.resolves and tried < _MOST_RESOLVES
+def _solve(state: RunState, clash: Clash | LaneConflicted) -> SolveConflict:
     return SolveConflict(
-        line=line,
-        head=head,
+        line=clash.line,
+        head=clash.head,
         onto=clash.onto,
-        branch=branch_names(state)[line],
-        agent=_resolve(state, line, agents) if by_agent else None,
+        branch=branch_names(state)[clash.line],
+        agent=_resolve(state, clash.line, _resolvers(state)) if _may_try(state, clash) else None,
     )
+
+
+def _may_try(state: RunState, clash: Clash | LaneConflicted) -> bool:
+    """Say whether an agent may try: once where a line stands, and not without end as it moves."""
+    resolves = state.landing.resolves
+    tried = sum(line == clash.line for line, _ in resolves)
+    return bool(_resolvers(state)) and (clash.line, clash.head) not in resolves and tried < _MOST_RESOLVES
 
 
 def _resolve(state: RunState, line: str, agents: tuple[str, ...]) -> TaskSpec:

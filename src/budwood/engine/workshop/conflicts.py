@@ -100,6 +100,14 @@ class Conflicts:
         self._put_by(conflict.line, holder, why="conflicts solved")
         return LaneResolved(line=conflict.line, commit=head, by="person")
 
+    def give_back(self, lines: Iterable[str]) -> None:
+        """Keep what lies where conflicts of these lines were to be solved, which are merged by now, by another way."""
+        held = set(self._pool.holders())
+        for line in lines:
+            holder = self._holder(f"merge-{_name(line)}")
+            if holder in held and self._laid_out(holder) is not None:
+                self._put_by(line, holder, why="merged by now")
+
     def _laid_out(self, holder: str) -> Workspace | None:
         """Find a directory that was laid out to the end: where a driver died over it lies what somebody else made."""
         found = self._pool.find(holder)

@@ -112,6 +112,7 @@ class Queue:
             event = self._move_into(wanted)
             if event is not None:
                 return [event]
+        self._conflicts.give_back(line for line, _ in wanted.lines)
         return [
             LanesMerged(lines=wanted.lines, commit=wanted.commit, branch=branch, into=wanted.into, tasks=wanted.tasks)
         ]
