@@ -122,6 +122,23 @@ def test_gc_shows_first_and_removes_only_what_is_kept(evening: Evening) -> None:
     ]
 
 
+def test_what_was_kept_as_it_was_stays_until_that_is_given_up(evening: Evening) -> None:
+    evening.call("gc", "--apply")
+    step = "[[step]]\ndo = 'write'\npath = 'a.txt'\ntext = 'x'\n"
+    plan = f'[run]\nagent = "script"\nkeep = true\n[[task]]\nid = "kept"\nreserve_usd = 0.5\nprompt = """{step}"""\n'
+    (evening.root / "kept.toml").write_text(plan)
+    assert evening.call("run", "kept.toml").code == 0
+    assert "~$0.50" in evening.call("review", "kept").out
+    [place] = (evening.folder / "state" / "budwood" / "pools").glob("*/clone/w[0-9]*")
+    assert "it is pinned for " in evening.call("gc", "--apply").out
+    assert place.exists()
+    assert "directory that is pinned for " in evening.call("gc", "--pinned").out
+    assert place.exists()
+    assert "removed: " in evening.call("gc", "--pinned", "--apply").err
+    assert not place.exists()
+    assert evening.call("diff", "kept", "kept", "--name-only").out == "a.txt\n"
+
+
 def test_gc_with_nothing_to_remove_says_so(evening: Evening) -> None:
     evening.call("gc", "--apply")
     assert evening.call("gc").err == "nothing to remove\n"

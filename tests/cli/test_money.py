@@ -168,7 +168,9 @@ def test_an_attempt_that_ended_in_its_setup_costs_nothing(paying: Budwood) -> No
 
 def test_an_unknown_cost_counts_as_what_was_reserved(budwood: Budwood) -> None:
     budwood.plan("[run]\n[[task]]\nid = 1\nrun = 'true'\nreserve_usd = 0.25\nreserve_tokens = 9\n")
-    budwood.call("run", "plan.toml")
+    assert "done in" in (said := budwood.call("run", "plan.toml").err)
+    assert ", 1 attempt, ~$0.25, 9 tokens" in said
+    assert "~$0.25" in budwood.call("status").out
     assert budwood.call("cost").out.splitlines()[-2:] == [
         "all: 1 attempt, ~$0.25, 9 tokens, " + budwood.call("cost").out.splitlines()[-2].rpartition(", ")[2],
         "~ 1 attempt did not say what it cost: what was reserved is counted",

@@ -3,7 +3,7 @@
 import pytest
 from tests.support.unprivileged import needs_root, run_as_nobody
 
-OF_RIGHTS = ("test_kinds.py", "test_leases.py", "test_pool.py")
+OF_RIGHTS = ("test_changes.py", "test_kinds.py", "test_leases.py", "test_pool.py")
 """What is handed out, kept and taken back; patterns, ports and what git computes are the same for everybody."""
 
 

@@ -120,6 +120,9 @@ def _settle(state: RunState, task: TaskState, event: e.AttemptEnded, *, reserved
     state.spending.cost_usd += cost
     state.spending.tokens += tokens
     task.cost_usd += cost
+    if event.usage.cost_usd is None:
+        state.spending.guessed_usd += reserved.reserved_usd
+        task.guessed_usd += reserved.reserved_usd
 
 
 def _judge_task(

@@ -157,6 +157,8 @@ class TaskState:
     lost: int = 0
     not_before_ms: int = 0
     cost_usd: float = 0.0
+    guessed_usd: float = 0.0
+    """The part of that which no attempt has said: what those had set aside that did not say."""
     attempt: AttemptState | None = None
     ended: AttemptPhase | None = None
     """How the newest attempt that has ended did."""
@@ -199,6 +201,8 @@ class Spending:
     """What the run has used up and what its open attempts may still use."""
 
     cost_usd: float = 0.0
+    guessed_usd: float = 0.0
+    """The part of that which no attempt has said."""
     tokens: int = 0
     reserved_usd: float = 0.0
     reserved_tokens: int = 0

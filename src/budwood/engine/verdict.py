@@ -36,6 +36,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     tasks: int
     attempts: int
     cost_usd: float
+    guessed_usd: float
+    """The part of that which no attempt has said."""
     tokens: int
     driven_s: float
     failed: tuple[TaskId, ...]
@@ -61,6 +63,7 @@ def reach_verdict(state: RunState, *, interrupted: bool = False) -> Verdict:
         tasks=state.planned,
         attempts=state.spending.attempts,
         cost_usd=round(state.spending.cost_usd, 6),
+        guessed_usd=round(state.spending.guessed_usd, 6),
         tokens=state.spending.tokens,
         driven_s=round(state.driven_until(state.at_ms), 3),
         failed=_ids(state, TaskPhase.FAILED),

@@ -34,14 +34,16 @@ class Clearing:
             ground = find_ground(project, kind)
             self._pools.append((pool_folder(ground, resolved.text("pool") or "") / kind, ground))
 
-    def clear(self, *, really: bool) -> tuple[list[Removable], list[Left]]:
-        """List what may go and what stays; `really` removes the first."""
+    def clear(self, *, pinned: bool, really: bool) -> tuple[list[Removable], list[Left]]:
+        """List what may go and what stays; `pinned` takes in what `keep` has kept, `really` removes what may go."""
         going: list[Removable] = []
         stays: list[Left] = []
         folded: set[Path] = set()
         for folder, ground in self._pools:
             common = ground.repository.common
-            found, left = self._pool(folder, ground, ended=() if common in folded else self._ended, really=really)
+            found, left = self._pool(
+                folder, ground, ended=() if common in folded else self._ended, pinned=pinned, really=really
+            )
             going, stays = [*going, *found], [*stays, *left]
             if common not in folded:
                 found, left = opened.plan_gc(opened_folder(), common)
@@ -52,15 +54,15 @@ class Clearing:
         return going, stays
 
     def _pool(
-        self, folder: Path, ground: Ground, *, ended: Collection[str], really: bool
+        self, folder: Path, ground: Ground, *, ended: Collection[str], pinned: bool, really: bool
     ) -> tuple[list[Removable], list[Left]]:
         stock = take_stock(folder, ground.repository)
-        planned = plan_gc(stock, ended=ended)
-        reasons = ((place.path, place.why_it_stays(force=False)) for place in stock.places)
+        planned = plan_gc(stock, ended=ended, pinned=pinned)
+        reasons = ((place.path, place.why_it_stays(pinned=pinned)) for place in stock.places)
         stays = [Left(where=str(path), why=why) for path, why in reasons if why is not None]
         if not really:
             return planned, stays
-        left = apply_gc(folder, ground.repository, planned)
+        left = apply_gc(folder, ground.repository, planned, pinned=pinned)
         stayed = {each.where for each in left}
         return [each for each in planned if each.where not in stayed], [*stays, *left]
 

@@ -24,6 +24,8 @@ class Undecided(Struct, frozen=True, kw_only=True):
     lines_added: int
     lines_removed: int
     cost_usd: float
+    guessed_usd: float
+    """The part of that which no attempt has said."""
     agent: str
     score: Score | None
 
@@ -48,6 +50,7 @@ def undecided(state: RunState) -> Iterator[Undecided]:
             lines_added=made.left.lines_added,
             lines_removed=made.left.lines_removed,
             cost_usd=round(task.cost_usd, 6),
+            guessed_usd=round(task.guessed_usd, 6),
             agent="" if made.told is None else made.told.agent,
             score=task.score,
         )

@@ -14,8 +14,10 @@ from contextvars import copy_context
 from pathlib import Path
 from typing import NamedTuple
 
-from budwood.workspaces.git import Git
+from budwood.workspaces.git import Git, GitFailed
 from budwood.workspaces.survey import NOTHING, Known, Seen, Survey, Walk
+
+_DIFFER = ("diff-files", "-z", "--name-only")
 
 
 class Changes(NamedTuple):
@@ -51,13 +53,15 @@ def compare(
         return Changes(walk.found, (), [], [])
     aimed = git.aimed(work_tree=tree, index=index)
     with ThreadPoolExecutor(1) as beside:
-        differing = beside.submit(copy_context().run, aimed.run, "diff-files", "-z", "--name-only")
+        differing = beside.submit(copy_context().run, aimed.hear, *_DIFFER)
         seen = seen or Seen(_list_known(aimed))
         walk.beside(seen)
+        blocked = walk.blocked
         if take is not None:
             take(walk.found)
             walk = Walk(tree, skip=skip, spare=spare)
-        differ = differing.result().split(b"\0")[:-1]
+        hidden = [path for folder in blocked for path in seen.known.below(folder)]
+        differ = _differing(aimed, *differing.result(), hidden=hidden)
     lies = _Lies(os.fsencode(tree))
     changed, gone = [], []
     for path in differ:
@@ -71,6 +75,20 @@ def compare(
         elif mode:
             walk.found.special.append(path)
     return Changes(walk.found, seen.known.paths, changed, gone)
+
+
+def _differing(git: Git, said: bytes, errors: bytes, *, hidden: Sequence[bytes]) -> list[bytes]:
+    """List what git found to differ, and what it could not look at.
+
+    Where it may not enter a directory, or where a link lies in the place of one that leads round in a circle, git names
+    the files there on standard error only, and takes them for what they were. Rights have been given back meanwhile;
+    what is hidden behind something else is gone.
+    """
+    if errors:
+        said, errors = git.hear(*_DIFFER)
+    if errors and not hidden:
+        raise GitFailed(_DIFFER, errors.decode(errors="replace"))
+    return list(dict.fromkeys((*said.split(b"\0")[:-1], *hidden)))
 
 
 def _list_known(git: Git) -> Known:

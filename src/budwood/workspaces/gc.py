@@ -36,11 +36,11 @@ class FoundPlace(Struct, frozen=True, kw_only=True):
     used_by: tuple[str, ...]
     """Processes whose working directory is in it."""
 
-    def why_it_stays(self, *, force: bool) -> str | None:
-        """Say why it may not be removed; None if it may."""
+    def why_it_stays(self, *, pinned: bool = False, force: bool = False) -> str | None:
+        """Say why it may not be removed; None if it may. `pinned` and `force` as in `plan_gc`."""
         if self.holder is not None:
             return f"{self.holder} has it"
-        if self.pinned is not None:
+        if self.pinned is not None and not pinned:
             return f"it is pinned for {self.pinned}"
         if self.used_by:
             return f"in use by {', '.join(self.used_by)}"
@@ -96,9 +96,10 @@ def take_stock(folder: Path, repository: Repository) -> Stock:
     )
 
 
-def plan_gc(stock: Stock, *, ended: Collection[str], force: bool = False) -> list[Removable]:
-    """List what may go. `ended` are the runs that are over; `force` includes what is kept nowhere else."""
-    found = [_removable(place) for place in stock.places if place.why_it_stays(force=force) is None]
+def plan_gc(stock: Stock, *, ended: Collection[str], pinned: bool = False, force: bool = False) -> list[Removable]:
+    """List what may go. `ended` are the runs that are over; `pinned` includes what is pinned, `force` what is kept
+    nowhere else."""
+    found = [_removable(place) for place in stock.places if place.why_it_stays(pinned=pinned, force=force) is None]
     found += [
         Removable(
             what="rest of a removal", where=str(path), bytes=size_of(path), how_to_get_back="it was removed before"
@@ -118,7 +119,9 @@ def plan_gc(stock: Stock, *, ended: Collection[str], force: bool = False) -> lis
     return found
 
 
-def apply_gc(folder: Path, repository: Repository, planned: Iterable[Removable], *, force: bool = False) -> list[Left]:
+def apply_gc(
+    folder: Path, repository: Repository, planned: Iterable[Removable], *, pinned: bool = False, force: bool = False
+) -> list[Left]:
     """Remove what was planned, if it still may go; return what stayed. May be repeated after a crash."""
     places = {str(place.tree): place for place in places_in(folder)}
     left = []
@@ -126,7 +129,7 @@ def apply_gc(folder: Path, repository: Repository, planned: Iterable[Removable],
         if each.where.startswith(ROOT):
             fold(repository, each.where.removeprefix(ROOT).rstrip("/"))
         elif each.where in places:
-            why = _remove(places[each.where], folder, repository, force=force)
+            why = _remove(places[each.where], folder, repository, pinned=pinned, force=force)
             if why is not None:
                 left.append(Left(where=each.where, why=why))
         elif Path(each.where).parent == folder and Path(each.where).name.startswith(REMOVED):
@@ -138,19 +141,20 @@ def apply_gc(folder: Path, repository: Repository, planned: Iterable[Removable],
 
 def _removable(place: FoundPlace) -> Removable:
     if place.is_kept:
-        what = "free directory" if place.shut is None else f"shut directory: {place.shut}"
+        free = "free directory" if place.pinned is None else f"directory that is pinned for {place.pinned}"
+        what = free if place.shut is None else f"shut directory: {place.shut}"
         back = "a new one is made when it is needed; what attempts left there is under refs/budwood/"
     else:
         what, back = f"shut directory: {place.shut}", "not at all: some of it is kept nowhere else"
     return Removable(what=what, where=str(place.path), bytes=place.bytes, how_to_get_back=back)
 
 
-def _remove(place: Place, folder: Path, repository: Repository, *, force: bool) -> str | None:
+def _remove(place: Place, folder: Path, repository: Repository, *, pinned: bool, force: bool) -> str | None:
     """Remove a place, after another look, or return why not; what is half removed must not be handed out."""
     with locked(folder):
         if not place.folder.exists():
             return None
-        why = _found(place, working_directories()).why_it_stays(force=force)
+        why = _found(place, working_directories()).why_it_stays(pinned=pinned, force=force)
         if why is not None:
             return why
         rest = folder / f"{REMOVED}{place.folder.name}"

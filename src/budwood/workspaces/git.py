@@ -89,6 +89,12 @@ class Git:
 
     def run(self, *words: str, stdin: bytes = b"", cwd: Path | None = None, codes: Container[int] = (0,)) -> bytes:
         """Run one command; return what it printed. GitFailed if it ends with another code than these, or hangs."""
+        return self.hear(*words, stdin=stdin, cwd=cwd, codes=codes)[0]
+
+    def hear(
+        self, *words: str, stdin: bytes = b"", cwd: Path | None = None, codes: Container[int] = (0,)
+    ) -> tuple[bytes, bytes]:
+        """Do the same, and return what it said on standard error, too: some of git's errors end nothing."""
         pairs = (*self.settings, *_SETTINGS.items())
         settings = [part for name, value in pairs for part in ("-c", f"{name}={value}")]
         try:
@@ -108,7 +114,7 @@ class Git:
             raise GitFailed(words, f"it had not ended after {_TIME_LIMIT_S:.0f} s") from None
         if done.returncode not in codes:
             raise GitFailed(words, done.stderr.decode(errors="replace"))
-        return done.stdout
+        return done.stdout, done.stderr
 
     def ask(self, *words: str, stdin: bytes = b"", cwd: Path | None = None) -> str:
         """Run one command; return the text that it printed, without the end of the line."""

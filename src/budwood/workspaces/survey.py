@@ -8,7 +8,7 @@ Knows directories; must not know git, or read a file.
 import os
 import re
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from budwood.workspaces.patterns import matcher
 
 NOTHING = matcher((), key="")
 _SECOND_NS = 1_000_000_000
+_LOOK = stat.S_IRUSR | stat.S_IXUSR
 _TICK_NS = 20_000_000
 """More than the longest time in which two changes can get the same time from a kernel."""
 
@@ -63,6 +64,16 @@ class Known:
             folders.append(folder)
             folder = above
 
+    def below(self, folder: bytes) -> Iterator[bytes]:
+        """List the files that are expected in a directory, and in those that are in it."""
+        waiting = [folder]
+        while waiting:
+            folder = waiting.pop()
+            names, folders = self.folders[folder]
+            waiting += folders
+            paths = (folder + b"/" + name for name in names)
+            yield from (path for path in paths if path not in self.folders)
+
 
 class Seen:
     """Files that are expected, and directories as they were when they had just those: they need not be listed again.
@@ -98,12 +109,18 @@ class Walk:
 
     def __init__(self, root: Path, *, skip: str | None, spare: re.Pattern[bytes] = NOTHING) -> None:
         self.found = Survey()
+        self.blocked: list[bytes] = []
+        """Directories that are expected, and in whose place something else lies."""
         self._base = os.fsencode(root) + b"/"
         self._skip = None if skip is None else os.fsencode(skip)
         self._spares = None if spare is NOTHING else spare.fullmatch
 
     def beside(self, seen: Seen) -> None:
-        """Find everything that is not among known files, and is in no directory that lies in the place of one."""
+        """Find everything that is not among known files, and is in no directory that lies in the place of one.
+
+        Known directories can be gone through afterwards, whatever their rights were.
+        """
+        give_rights(self._base, os.lstat(self._base))
         waiting: list[tuple[bytes, os.stat_result | None]] = [(b"", None)]
         while waiting:
             folder, status = waiting.pop()
@@ -118,6 +135,7 @@ class Walk:
             for below in folders:
                 status = self._folder(below)
                 if status is not None and not self._is_spared(below):
+                    give_rights(self._base + below, status)
                     waiting.append((below, status))
 
     def into(self, folder: bytes, *, nameable: bool = True) -> None:
@@ -158,6 +176,7 @@ class Walk:
             return None
         if stat.S_ISDIR(status.st_mode):
             return status
+        self.blocked.append(path)
         self._sort_in(path)
         return None
 
@@ -197,6 +216,13 @@ def _entries(folder: bytes) -> list[os.DirEntry[bytes]]:
         os.chmod(folder, stat.S_IRWXU)
         with os.scandir(folder) as entries:
             return list(entries)
+
+
+def give_rights(folder: bytes, status: os.stat_result) -> None:
+    """Give ourselves the rights back to list a directory and to look at what is in it."""
+    if status.st_mode & _LOOK != _LOOK:
+        with suppress(PermissionError):  # it is another's
+            os.chmod(folder, stat.S_IMODE(status.st_mode) | _LOOK)
 
 
 def make_readable(paths: Iterable[bytes]) -> None:

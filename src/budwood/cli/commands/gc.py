@@ -20,10 +20,11 @@ _STAYS = (Column("STAYS", flexible=True), Column("BECAUSE", flexible=True))
 
 
 @click.command("gc")
+@click.option("--pinned", is_flag=True, help="Take in the directories that keep = true has kept as they were.")
 @click.option("--apply", "really", is_flag=True, help="Remove it; otherwise it is only listed.")
 @json_option
 @store_option
-def command(really: bool, as_json: bool, where: str | None) -> None:
+def command(pinned: bool, really: bool, as_json: bool, where: str | None) -> None:
     """List what this project could do without, or remove it.
 
     Only what is kept elsewhere: workspaces that no attempt holds, directories of `budwood open` in which nobody has
@@ -38,7 +39,7 @@ def command(really: bool, as_json: bool, where: str | None) -> None:
     if project.has_store(resolved):
         with project.open_store(resolved, create=False) as store:
             ended = ended_runs(store)
-    going, stays = Clearing(project, resolved, ended=ended).clear(really=really)
+    going, stays = Clearing(project, resolved, ended=ended).clear(pinned=pinned, really=really)
     if as_json:
         shapes = {"removable": [asdict(each) for each in going], "left": [asdict(each) for each in stays]}
         write_json({"applied": really, **shapes})

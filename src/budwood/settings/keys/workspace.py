@@ -89,7 +89,7 @@ WORKSPACE = (
         default_doc="false",
         field="",
         flag="--keep",
-        doc="Leave the workspaces of ended attempts as they are, instead of handing them on.",
+        doc="Leave the workspaces of ended attempts as they are and hand none on; `gc --pinned` removes them.",
         example="true",
     ),
 )
