@@ -85,6 +85,11 @@ def test_its_exit_code_is_its_word_unless_a_line_is_a_notice(output: bytes, exit
     assert reading.kind is kind
 
 
+def test_why_it_failed_is_the_last_line_that_says_something() -> None:
+    output = b"+-+---- 1 ----\n  | ValueError: odd\n  +------------------------------------\n"
+    assert command().read(output, exit_code=1, signal=None, now_ms=NOW_MS, zone=BERLIN).message == "| ValueError: odd"
+
+
 def test_overrides_replace_the_program_and_add_words_and_variables(bench: Bench) -> None:
     overrides = Overrides(command=("npx", "claude"), args=("--foo",), env_pass=("MY_TOKEN", "ANTHROPIC_API_KEY"))
     agent = agent_named("claude", overrides)

@@ -60,10 +60,10 @@ class Command(Program):
         """Take its exit code for its word."""
         lines = [plain(line) for line in re.split(r"[\r\n]+", output.decode("utf-8", "replace"))]
         lines = [line for line in lines if line]
-        last = lines[-1] if lines else ""
         if exit_code == 0:
-            return Told(success=True, answer=last)
-        return Told(success=None if exit_code is None else False, message=last, errors=tuple(lines), whole_only=True)
+            return Told(success=True, answer=lines[-1] if lines else "")
+        why = next((line for line in reversed(lines) if any(map(str.isalnum, line))), "")  # not the frame around it
+        return Told(success=None if exit_code is None else False, message=why, errors=tuple(lines), whole_only=True)
 
 
 def _filling(name: str, assignment: Assignment) -> str:

@@ -130,8 +130,11 @@ def _check_texts(description: str, prompt: str, run: str | None) -> None:
 
 def _spec(state: RunState, new: NewTask, parent: TaskState | None) -> TaskSpec:
     """Write the task down, with what it takes over from its parent, and else from the run."""
+    own = _fresh_id(state, new)
+    if own in (*map(str, new.after), *map(str, new.prefer_after)):
+        raise Refusal(f"depends_on names {own}, the task itself")
     spec = TaskSpec(
-        id=_fresh_id(state, new),
+        id=own,
         description=new.description,
         prompt=new.prompt,
         run=new.run,
