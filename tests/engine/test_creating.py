@@ -216,7 +216,7 @@ def test_a_cycle_is_refused_with_its_name() -> None:
     create(desk, id="y", run="y", after=("x",))
     answer = ask(desk, "update", ChangedTask(by=A, task="x", after=("y",)))[1].answer
     assert answer == "Circular dependencies detected: x -> y -> x"
-    assert create(desk, id="z", after=("z",))[1].answer == "depends_on names z, the task itself"
+    assert create(desk, id="z", run="z", after=("z",))[1].answer == "depends_on names z, the task itself"
 
 
 def test_dependencies_of_what_runs_or_is_done_are_refused() -> None:
