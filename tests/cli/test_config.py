@@ -19,7 +19,7 @@ def test_every_key_is_shown_with_its_default(tmp_path: Path) -> None:
     lines = call("config", "show", cwd=tmp_path).out.splitlines()
     assert len(lines) == len(KEYS) + 1
     assert lines[0].split() == ["KEY", "VALUE"]
-    assert ["slots", "all", "cores"] in [line.split() for line in lines]
+    assert ["slots", "all", "cores;"] in [line.split()[:3] for line in lines]
 
 
 def test_the_strongest_layer_wins_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,12 +53,15 @@ def test_keys_are_explained(tmp_path: Path) -> None:
         "key": "slots",
         "table": "run",
         "takes": KEYS["slots"].kind.wants,
-        "default": "all cores",
+        "default": "all cores; with agents 3, in a beam 1",
         "variable": "BUDWOOD_SLOTS",
         "flag": "--slots",
         "meaning": "How many attempts run at once.",
     }
-    assert "slots (default: all cores)\n  How many attempts run at once.\n" in call("config", "keys", cwd=tmp_path).out
+    assert (
+        "slots (default: all cores; with agents 3, in a beam 1)\n  How many attempts run at once.\n"
+        in call("config", "keys", cwd=tmp_path).out
+    )
     assert "\nmodel_rule.match (default: must be given)\n" in call("config", "keys", cwd=tmp_path).out
     shown = in_terminal("config", "keys", cwd=tmp_path, env={"NO_COLOR": "1"})[1]
     assert max(map(len, shown.splitlines())) <= 80
