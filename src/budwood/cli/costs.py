@@ -51,14 +51,13 @@ def _rows(sums: dict[tuple[TaskId, ...], Cost]) -> list[list[object]]:
 
 
 def _figures(cost: Cost) -> list[object]:
-    about = "~" if cost.unknown else ""
-    paid = about + money(cost.cost_usd) if cost.unknown or cost.cost_usd or cost.tokens else ""
+    paid = money(cost.cost_usd, guessed=cost.unknown) if cost.unknown or cost.cost_usd or cost.tokens else ""
     listed = "" if cost.list_usd is None else money(cost.list_usd)
     return [cost.attempts, paid, listed, cost.tokens or "", span(cost.wall_s)]
 
 
 def _told(total: Cost) -> str:
-    text = f"{counted(total.attempts, 'attempt')}, {'~' if total.unknown else ''}{money(total.cost_usd)}"
+    text = f"{counted(total.attempts, 'attempt')}, {money(total.cost_usd, guessed=total.unknown)}"
     text += f", {total.tokens} tokens" if total.tokens else ""
     text += f", {span(total.wall_s)} of work"
     listed = total.list_usd
