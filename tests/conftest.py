@@ -1,12 +1,17 @@
 """What every suite shares: `--torture`, and asserts of shipped suites that explain themselves."""
 
 import os
+import signal
 
 import pytest
 from tests.support.memory import use_memory
 
 for _name in [name for name in os.environ if name == "DATABASE_URL" or name.startswith("PG")]:
     del os.environ[_name]  # a developer's own database is none of ours
+
+# What a script starts in the background is deaf to Ctrl-C, and so is all that it starts in turn: programs under test.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest.register_assert_rewrite("budwood.testing")
 pytest_plugins = ["tests.support.bubblewrap", "tests.support.postgres"]
