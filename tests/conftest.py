@@ -9,9 +9,12 @@ from tests.support.memory import use_memory
 for _name in [name for name in os.environ if name == "DATABASE_URL" or name.startswith("PG")]:
     del os.environ[_name]  # a developer's own database is none of ours
 
-# What a script starts in the background is deaf to Ctrl-C, and so is all that it starts in turn: programs under test.
+# What a script starts in the background is deaf to Ctrl-C, what nohup starts to HUP, and so is all that these start in
+# turn: programs under test, which are told with signals to leave.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 pytest.register_assert_rewrite("budwood.testing")
 pytest_plugins = ["tests.support.bubblewrap", "tests.support.postgres"]

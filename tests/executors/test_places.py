@@ -77,6 +77,26 @@ def test_a_full_disk_pauses_the_run_and_it_goes_on_when_there_is_room(tmp_path: 
         check_nothing_lost(scene)
 
 
+@pytest.mark.parametrize("size", ["4k", "64k,nr_inodes=6", "64k,nr_inodes=9"])
+@pytest.mark.parametrize("function", [None, "time:time"])
+def test_a_disk_without_room_for_a_supervisor_pauses_the_run(tmp_path: Path, size: str, function: str | None) -> None:
+    runs = tmp_path / ".budwood" / "runs"
+    runs.mkdir(parents=True)
+    run = "true" if function is None else None
+    tasks = [TaskSpec(id=n, run=run, function=function) for n in range(4)]
+    scene = Scene(tmp_path, tasks, settings=RunSettings(slots=2, seed=3))
+    with mounted(runs, size=size):
+        assert scene.drive().exit_code == Exit.WAITS
+        assert scene.state().pause_kind == "disk"
+        assert {row.error.type for row in attempts_of(scene) if row.error is not None} == {"disk_full"}
+        unbegun = [row for row in attempts_of(scene) if row.error is not None and "not begun" in row.error.message]
+        assert unbegun
+        assert {row.cost_usd for row in unbegun} == {0.0}
+        subprocess.run(["mount", "-o", "remount,size=64m,nr_inodes=1000", str(runs)], check=True)
+        assert scene.drive().exit_code == Exit.GOAL_MET
+        assert {each.tries for each in scene.state().tasks} == {1}
+
+
 @pytest.mark.parametrize("room", ["300k", "700k", "2m"])
 def test_a_disk_that_is_full_for_the_store_too_loses_nothing(tmp_path: Path, room: str) -> None:
     place = tmp_path / "small"

@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.cli.world import wait_for
 from tests.support.program import Ran, call
 
 from budwood._core.events import Event, Recorded
 from budwood._core.replay import fold
 from budwood._core.state import RunState
+from budwood.executors.local.leftovers import is_alive
 from budwood.stores import open_store
 from budwood.testing.workspaces import git
 
@@ -112,12 +114,19 @@ class Evening:
         git(self.root, "commit", "-qm", "first")
         ran = self.call("run", "night.toml")
         assert ran.code == 1, ran.err
+        self._wait_for_supervisors()
         shutil.copytree(self.folder, self._copy, symlinks=True, ignore=_BELLS)
 
     def put_back(self) -> None:
         """Let everything be as it was when the run was over."""
+        self._wait_for_supervisors()
         shutil.rmtree(self.folder)
         shutil.copytree(self._copy, self.folder, symlinks=True)
+
+    def _wait_for_supervisors(self) -> None:
+        """Those that their driver has left remove what is theirs on their way out, also from what is put there anew."""
+        slots = [path for path in self.root.glob(".budwood/runs/*/slots/*") if path.is_dir()]
+        wait_for(lambda: not any(map(is_alive, slots)), what="supervisors to leave")
 
     def call(self, *words: str, cwd: Path | None = None) -> Ran:
         """Give a command here."""

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::attempt::{Attempt, wall_clock_ms};
+use crate::conclusion::Conclusion;
 use crate::connection::Connection;
 use crate::folder::{self, Folder};
 use crate::result::{self, AttemptResult, Complaint, Outcome};
@@ -135,7 +136,13 @@ impl Server {
 
     fn decline(&mut self, i: usize, start: &Start, no: NoStart) {
         match no {
-            NoStart::Refused(reason, message) => self.refuse(i, Some(&start.attempt), reason, &message),
+            NoStart::Refused(reason, message) => {
+                self.refuse(i, Some(&start.attempt), reason, &message);
+                // Its driver may have heard of this before it asked: then it waits for us, and we for its `forget`.
+                if let Some(line) = self.unwritten.as_ref().map(Conclusion::to_line) {
+                    self.connections[i].send(&line);
+                }
+            }
             NoStart::Fault(fault) => {
                 let result = AttemptResult::stillborn(start, wall_clock_ms(), fault);
                 self.tell_driver(&Answer::Ended { attempt: &start.attempt, result: &result, log: None }.to_line());

@@ -52,6 +52,8 @@ use args::Request;
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 const USAGE: u8 = 2;
+/// EX_CANTCREAT: the disk is full, so that a complaint would be lost as well.
+const NO_ROOM: u8 = 73;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
@@ -75,7 +77,7 @@ fn answer(request: Request) -> ExitCode {
     match request {
         Request::Serve(places) => serve::serve(places).unwrap_or_else(|e| {
             complain!("cannot serve: {e}");
-            ExitCode::FAILURE
+            if result::is_full(&e) { ExitCode::from(NO_ROOM) } else { ExitCode::FAILURE }
         }),
         Request::Sweep(sweep) => {
             let swept = sweep.run();

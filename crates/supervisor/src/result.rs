@@ -133,9 +133,13 @@ fn write_bytes(folder: &Folder, bytes: &[u8], durable: bool) -> io::Result<()> {
 
 /// Whether the machine is to blame, in the words of the contract.
 pub fn fault(what: &str, error: &io::Error) -> Complaint {
-    let full = matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT));
-    let kind = if full { "disk_full" } else { "io" };
+    let kind = if is_full(error) { "disk_full" } else { "io" };
     Complaint { kind, message: format!("{what}: {error}") }
+}
+
+/// Whether there is no room, or no more of it for us.
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
 }
 
 #[cfg(test)]

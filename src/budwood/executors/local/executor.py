@@ -28,7 +28,7 @@ from budwood.executors.local.leftovers import (
     read_result,
     read_usage_report,
 )
-from budwood.executors.local.outcome import LOST, LOST_CALL, Result, lost_outcome, read_outcome
+from budwood.executors.local.outcome import LOST, LOST_CALL, NO_ROOM, Result, lost_outcome, read_outcome
 from budwood.executors.local.paths import RunPaths
 from budwood.executors.local.supervisor import Supervisor, reap_left
 from budwood.executors.local.sweep import Sweeper, Swept
@@ -224,6 +224,7 @@ class LocalExecutor(Executor):
                 on_ready=lambda: self._send_work(slot),
                 on_message=lambda message: self._hear(slot, message),
                 on_gone=lambda: self._gone(slot),
+                on_no_room=lambda: self._no_room(slot),
             )
             slot = self._slots[number] = Slot(number, supervisor)
         return self._slots[number]
@@ -345,6 +346,13 @@ class LocalExecutor(Executor):
             self._sweeper.sweep(self._place.mark(work.id), lambda swept: self._settle_lost(slot, work, swept))
         else:
             self.start(work)
+
+    def _no_room(self, slot: Slot) -> None:
+        """Give back what waits for a supervisor that the disk has no room for."""
+        work = slot.work
+        if work is not None:
+            slot.work, slot.unsent = None, False
+            self._sink.ended(work.id, NO_ROOM, log=b"")
 
     def _settle_lost(self, slot: Slot, work: Work, swept: Swept) -> None:
         slot.work = None

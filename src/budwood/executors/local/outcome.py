@@ -108,6 +108,13 @@ def _step_end(step: StepResult) -> StepEnd:
     )
 
 
+NO_ROOM = Outcome(
+    phase=AttemptPhase.FAILED,
+    error_type="disk_full",
+    message="it was not begun: the disk has no room for what its supervisor writes",
+    usage=Usage(cost_usd=0.0, tokens=0),
+)
+"""An attempt that the machine could not begin; it has cost nothing."""
 LOST = "it left no result: its supervisor was killed, or could not write"
 LOST_CALL = "its driver ended before it did, and it with its driver"
 

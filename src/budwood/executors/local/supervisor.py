@@ -3,6 +3,7 @@
 Knows processes and the wire; must not know what its attempts are for.
 """
 
+import errno
 import fcntl
 import os
 import socket
@@ -20,6 +21,8 @@ _GONE_WITHIN_S = 5.0
 _LOOK_AGAIN_S = 0.01
 _STARTS = 3
 """A supervisor that dies so often before its greeting will not start at all."""
+_NO_ROOM = 73
+"""How it exits when the disk is full before it greets: what it complains of has no room either."""
 _left: set[int] = set()
 """Children of this process that were left to exit by themselves. A program may drive many runs: none stays a zombie."""
 
@@ -35,11 +38,13 @@ class Supervisor:
         on_ready: Callable[[], None],
         on_message: Callable[[FromSupervisor], None],
         on_gone: Callable[[], None],
+        on_no_room: Callable[[], None],
     ) -> None:
         self.name = name
         self.greeted = False
         self._ground = ground
         self._on_ready, self._on_message, self._on_gone = on_ready, on_message, on_gone
+        self._on_no_room = on_no_room
         self._link: Link | None = None
         self._pid: int | None = None
         """Of one that is our child and must be reaped."""
@@ -55,7 +60,13 @@ class Supervisor:
         """Start it, unless it is there; it is ready when it has greeted."""
         if self._link is None:
             place = self._ground.place
-            link, self._pid = _spawn(self.name, place.paths, binary=place.binary, env=place.base_env)
+            try:
+                link, self._pid = _spawn(self.name, place.paths, binary=place.binary, env=place.base_env)
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                self._ground.loop.later(0.0, self._on_no_room)
+                return
             self._attach(link)
             link.send(Hello(self._ground.fence))
 
@@ -102,9 +113,15 @@ class Supervisor:
                 raise LeaseLost(f"the supervisor of slot {self.name} hung up on this driver and lives")
             self._ground.loop.later(_LOOK_AGAIN_S, lambda: self._gone(waited_s=waited_s + _LOOK_AGAIN_S))
             return
+        no_room = False
         if self._pid is not None:
-            os.waitpid(self._pid, 0)
+            _, status = os.waitpid(self._pid, 0)
+            no_room = not self.greeted and os.waitstatus_to_exitcode(status) == _NO_ROOM
             self._pid = None
+        if no_room:
+            self._link = None
+            self._on_no_room()
+            return
         self._died_early = 0 if self.greeted else self._died_early + 1
         if self._died_early >= _STARTS:
             raise ExecutorError(
@@ -133,8 +150,8 @@ def _spawn(name: str, paths: RunPaths, *, binary: Path, env: Mapping[str, str]) 
     directory.mkdir(parents=True, exist_ok=True)
     argv = [str(binary), "serve", "--slot-dir", str(directory), "--socket", str(paths.socket(name))]
     argv += ["--tmp", str(paths.tmp(name)), "--run-dir", str(paths.run_dir)]
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     stderr = os.open(directory / "stderr", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     # Copies above 3: none may be overwritten before it is used, and a descriptor duplicated onto itself would stay
     # close-on-exec.

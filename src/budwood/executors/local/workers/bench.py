@@ -18,7 +18,7 @@ from budwood.executors.base import Work
 from budwood.executors.local.ground import Ground
 from budwood.executors.local.leftovers import read_log
 from budwood.executors.local.line import Line
-from budwood.executors.local.outcome import lost_outcome
+from budwood.executors.local.outcome import NO_ROOM, lost_outcome
 from budwood.executors.local.supervisor import Supervisor
 from budwood.executors.local.sweep import Swept
 from budwood.executors.local.wire import Begun, Cancel, Deadline, Ended, Forget, FromSupervisor, Refused
@@ -64,7 +64,12 @@ class Bench:
         self._hired = count(1)
         self._deaths = 0
         self._supervisor = Supervisor(
-            f"w{number}", ground, on_ready=self.advance, on_message=self._hear, on_gone=self._lose_supervisor
+            f"w{number}",
+            ground,
+            on_ready=self.advance,
+            on_message=self._hear,
+            on_gone=self._lose_supervisor,
+            on_no_room=self._no_room,
         )
 
     # --- what the driver asks ---
@@ -374,6 +379,13 @@ class Bench:
             pass
         self._dismiss(worker)
         self._ground.sweeper.sweep(self._ground.place.mark(worker.id), lambda swept: self._settle_lost(worker, swept))
+
+    def _no_room(self) -> None:
+        """Give back a call that waits for a supervisor that the disk has no room for."""
+        call = self.call
+        if call is not None and call.sent_at is None:
+            self.call, self.waits_for_token = None, False
+            self._on_end(call.work.id, NO_ROOM, b"", False)
 
     def _settle_lost(self, worker: Worker, swept: Swept) -> None:
         self._ahead.note_death(worker.bag)
