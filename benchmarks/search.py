@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import search_plot, search_real  # found only now
 from benchmarks.search_packing import Packing
 from benchmarks.search_problems import Workbench
-from benchmarks.search_rivals import beam, mcts, rivals
+from benchmarks.search_rivals import beam, evolve, mcts, rivals
 from benchmarks.search_rugged import Rugged
 from benchmarks.search_slots import Order, Slots, mean
 
@@ -125,6 +125,7 @@ def time_asks(results: int) -> dict[str, object]:
     most = 2 * (results + SPAN)
     makers: dict[str, Callable[[], Strategy]] = {
         "mcts": lambda: mcts(most, patience=most),
+        "evolve": lambda: evolve(most),
         "beam": lambda: beam(most, width=3),
         "beam, no idea twice": lambda: beam(most, width=3, ideas=most),
     }
@@ -164,7 +165,7 @@ def compare(problem: str, seeds: Sequence[int], attempts: int, svg: Path | None)
         cells = f"{statistics.mean(scores):.3f} ± {error:.3f} | {min(scores):.3f} | {max(scores):.3f} | {won}"
         print(f"| {name} | {cells} |", flush=True)
     if svg is not None:
-        shown = {name: found for name, found in curves.items() if not name.startswith("mcts, no ")}
+        shown = {name: found for name, found in curves.items() if not name.startswith(("mcts, no ", "evolve, "))}
         title = f"Best so far, mean and quartiles of {len(seeds)} seeds"
         svg.write_text(search_plot.plot(shown, title=title, across="attempts", up=make_bench(0).unit), encoding="utf-8")
     return {**ends}

@@ -56,6 +56,9 @@ def rivals(attempts: int) -> dict[str, Callable[[], Strategy]]:
     }
     if "beam" in BUILT_IN:
         found["beam"] = lambda: beam(attempts, width=3)
+    if "evolve" in BUILT_IN:
+        found["evolve"] = lambda: evolve(attempts)
+        found["evolve, generations"] = lambda: evolve(attempts, offspring=WINDOW)
     found["greedy"] = lambda: Plain(attempts, "best")
     found["random"] = lambda: Plain(attempts, "any")
     return found
@@ -65,6 +68,13 @@ def mcts(attempts: int, **options: object) -> Strategy:
     """Make an mcts."""
     made = built_in("mcts", scoring=SCORING, prompt=PROMPT, attempts=attempts, **options)
     made.window = WINDOW
+    return made
+
+
+def evolve(attempts: int, **options: object) -> Strategy:
+    """Make an evolve, with as many attempts at one time as the others."""
+    made = built_in("evolve", scoring=SCORING, prompt=PROMPT, attempts=attempts, **options)
+    made.window = made.window if made.barrier else WINDOW
     return made
 
 

@@ -138,7 +138,7 @@ def test_several_attempts_at_one_task_run_as_written_with_a_command_in_the_agent
     assert "best    try-1  score" in ran.err
 
 
-@pytest.mark.parametrize(("template", "first"), [("beam", "d1-e0001"), ("mcts", "m1")])
+@pytest.mark.parametrize(("template", "first"), [("beam", "d1-e0001"), ("mcts", "m1"), ("evolve", "e1")])
 def test_a_search_runs_as_written_with_a_command_in_the_agents_place(
     repository: Budwood, template: str, first: str
 ) -> None:

@@ -143,6 +143,14 @@ attempts = 12
 # lessons = false      # tell attempts nothing of others
 """
 
+_EVOLVE = """\
+attempts = 20
+population = 8         # so many candidates are kept to grow from; a better one takes the place of the worst
+# islands = 2          # so many populations, which send each other their best from time to time
+# offspring = 6        # so many attempts at once, which together take the place of the generation before
+# inspirations = 0     # show attempts nothing of others
+"""
+
 PLAN_FILE = "plan.toml"
 
 
@@ -192,12 +200,24 @@ def mcts_files(found: Detected) -> dict[str, str]:
     return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: plan}
 
 
+def evolve_files(found: Detected) -> dict[str, str]:
+    """Write settings with what was detected, and populations of candidates."""
+    plan = _search(
+        "evolve",
+        "A population of candidates; the best live on, are varied, and are put together. Write your own task",
+        commands=("run plan.toml", "tree plan", "merge plan"),
+        options=f"{_PROMPT}\n{_EVOLVE}",
+    )
+    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: plan}
+
+
 TEMPLATES: dict[str, Callable[[Detected], dict[str, str]]] = {
     "commands": command_files,
     "plan": agent_files,
     "best-of": best_of_files,
     "beam": beam_files,
     "mcts": mcts_files,
+    "evolve": evolve_files,
 }
 """By name, what makes the files, by their paths; settings and plan are among them."""
 

@@ -24,7 +24,7 @@ from budwood.strategies import BUILT_IN, Strategy
 
 _SLOTS = {"beam": 1}
 """How many attempts of a search run at once where nobody says; others have the slots of agents."""
-_NEEDS_SCORE = ("beam", "mcts")
+_NEEDS_SCORE = ("beam", "evolve", "mcts")
 _FREE = ("one_depth", "per_node")
 """Options that may be others when a run goes on: they decide nothing."""
 _AGENTS = ("agents", "judge", "idea_agent", "synthesiser")

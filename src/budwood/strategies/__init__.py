@@ -8,6 +8,7 @@ __all__ = ["BUILT_IN", "PlanStrategy", "Strategy", "Told"]
 BUILT_IN: dict[str, str] = {
     "beam": "budwood.strategies.beam:BeamStrategy",
     "best-of": "budwood.strategies.best_of:BestOfStrategy",
+    "evolve": "budwood.strategies.evolve:EvolveStrategy",
     "mcts": "budwood.strategies.mcts:MctsStrategy",
 }
 """By the name that a run has it under, the class of a search that comes with budwood, as module:Class."""

@@ -1,4 +1,4 @@
-"""What an attempt of `mcts` is told: what is wanted, where its branch stands, and what others learnt.
+"""What an attempt that grows from a candidate is told: what is wanted, where its branch stands, what others learnt.
 
 A function of what it is given; each part has a bound. Knows scores and lessons; must not know trees.
 """
@@ -30,10 +30,14 @@ def prompt_of(
     above: Sequence[Ancestor],
     depth: int,
     joined: Ancestor | None,
+    shown: Sequence[Ancestor],
     lessons: Sequence[tuple[Lesson, Score | None]],
 ) -> str:
     """Write the prompt of an attempt; `above` ends with what it grows from, which is `depth` steps from the root."""
     parts = [prompt.strip("\n"), "# Where this branch stands", *_standing(scoring, above, depth, joined)]
+    if shown:
+        named = "\n".join(f"- {each.task}{_in_brackets(each.score)}" for each in shown)
+        parts += ["# Others that did well", f"They grew elsewhere; what each changed is shown further down.\n\n{named}"]
     if lessons:
         told = [f"- {lesson.task}{_in_brackets(score)}: {lesson.text}" for lesson, score in lessons]
         parts += ["# Lessons of earlier attempts", "\n".join(told)]

@@ -9,17 +9,16 @@ What it knows of a task that was asked for it reads off that task, so that a run
 scores, trees and lessons; must not know files, clocks or how tasks are done.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from random import Random
 
 from budwood._core.choice import ROOT
 from budwood._core.model import TaskSpec
-from budwood._core.scores import Judgement, Score, Scoring, rank_of
+from budwood._core.scores import Judgement, Scoring
 from budwood.strategies.base import Strategy, Told
-from budwood.strategies.lessons import Lessons, noted_lesson
-from budwood.strategies.mcts_prompts import CHAIN, Ancestor, lesson_of_end, prompt_of
+from budwood.strategies.branch import Branches
+from budwood.strategies.branch_prompts import CHAIN
 from budwood.strategies.mcts_tree import Node, Shape, Tree
 from budwood.strategies.options import MCTS_ATTEMPTS, amount, scoring_of, text, whole
 from budwood.strategies.root import root_task
@@ -47,11 +46,11 @@ class MctsStrategy(Strategy):
         lessons: bool = True,
         lessons_shown: int = 6,
     ) -> None:
-        self._scoring = scoring_of(scoring)
-        self._prompt = text("prompt", prompt)
-        self._attempts = whole("attempts", attempts)
         shown = whole("lessons_shown", lessons_shown, least=0)
-        self._shown = shown if lessons else 0
+        self._branches = Branches(
+            text("prompt", prompt), scoring=scoring_of(scoring), lessons_shown=shown if lessons else 0
+        )
+        self._attempts = whole("attempts", attempts)
         self._tree = Tree(
             ROOT,
             Shape(
@@ -65,9 +64,6 @@ class MctsStrategy(Strategy):
                 synthesis=synthesis,
             ),
         )
-        self._scores: dict[str, Score] = {}
-        """Of every candidate."""
-        self._lessons = Lessons()
         self._asked = -1
         """How many attempts were asked for; none yet, and not the root either."""
         self._news: list[Judgement] = []
@@ -80,7 +76,7 @@ class MctsStrategy(Strategy):
 
     def ask(self, number: int, random: Random) -> Sequence[TaskSpec]:
         if self._asked < 0:
-            return [root_task(self._scoring)]
+            return [root_task(self._branches.scoring)]
         if self.reason(number):
             return []
         parent, other = self._tree.select()
@@ -88,11 +84,11 @@ class MctsStrategy(Strategy):
         return [
             TaskSpec(
                 id=f"m{self._asked + 1}",
-                prompt=self._prompt_at(parent, other),
+                prompt=self._branches.prompt((parent.id, *joined), near=self._near(parent, other)),
                 description=f"grown from {' and '.join((parent.id, *joined))}",
                 after=(parent.id, *joined),
                 allow_unchanged=bool(joined),  # what is merged may be better as it is
-                score=self._scoring,
+                score=self._branches.scoring,
             )
         ]
 
@@ -100,6 +96,7 @@ class MctsStrategy(Strategy):
         self._news = []
         for task in tasks:
             self._asked += 1
+            self._branches.grow(task)
             if task.after:
                 parent, *others = (self._tree.nodes[str(name)] for name in task.after)
                 self._tree.grow(str(task.id), parent, others[0] if others else None)
@@ -109,13 +106,7 @@ class MctsStrategy(Strategy):
         node = self._tree.nodes.get(name)
         if node is None or node.ended:
             return
-        rank = self._rank(told)
-        if rank is not None and told.score is not None:
-            self._scores[name] = told.score
-        self._news += (self._judge(each) for each in self._tree.settle(name, rank))
-        if self._shown and node.parent is not None:
-            before = self._scores.get(node.parent.id)
-            self._lessons.add(name, noted_lesson(told.result) or lesson_of_end(told, before, self._scoring))
+        self._news += (self._judge(each) for each in self._tree.settle(name, self._branches.take(told)))
 
     def judged(self, number: int) -> Sequence[Judgement]:
         return self._news
@@ -127,14 +118,6 @@ class MctsStrategy(Strategy):
             return "attempts"
         return "dead" if self._tree.is_dead else ""
 
-    def _rank(self, told: Told) -> float | None:
-        """Say how good a candidate is; None where nothing came of an attempt."""
-        if not told.done or told.score is None:
-            return None
-        start = told.score if str(told.task.id) == ROOT else self._scores.get(ROOT)
-        rank = rank_of(self._scoring, told.score, start)
-        return rank if rank is not None and math.isfinite(rank) else None
-
     def _judge(self, node: Node) -> Judgement:
         if not node.closed:
             return Judgement(task=node.id, decision="promoted", rank=node.rank, why="its branch is open again")
@@ -145,22 +128,9 @@ class MctsStrategy(Strategy):
             why = "its branch is as deep as it may be"
         return Judgement(task=node.id, decision="pruned", rank=node.rank, why=why)
 
-    def _prompt_at(self, parent: Node, other: Node | None) -> str:
-        above = [Ancestor(node.id, self._scores.get(node.id)) for node in islice(parent.path(), CHAIN)][::-1]
-        branch = self._branch(parent, other)
-        lessons = self._lessons.choose(branch, self._prompt, count=self._shown) if self._shown else ()
-        return prompt_of(
-            self._prompt,
-            scoring=self._scoring,
-            above=above,
-            depth=parent.depth,
-            joined=Ancestor(other.id, self._scores.get(other.id)) if other is not None else None,
-            lessons=[(lesson, self._scores.get(lesson.task)) for lesson in lessons],
-        )
-
-    def _branch(self, parent: Node, other: Node | None) -> Iterator[str]:
+    def _near(self, parent: Node, other: Node | None) -> Iterator[str]:
         """Name what has to do with an attempt, the closest first: what grew there, then what it stands on."""
         yield from (child.id for child in reversed(parent.children) if child.ended)
         if other is not None:
             yield other.id
-        yield from (node.id for node in islice(parent.path(), CHAIN))
+        yield from islice(self._branches.path(parent.id), CHAIN)

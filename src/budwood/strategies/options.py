@@ -4,17 +4,20 @@ Knows what values look like; must not know which strategy has which.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from budwood._core.scores import Scoring
 from budwood.errors import UsageError
+from budwood.strategies.population import Feature
 
 MAX_DEPTH = 3
 """How deep a beam goes where nobody says."""
 MCTS_ATTEMPTS = 50
 """How many attempts mcts makes where nobody says."""
+EVOLVE_ATTEMPTS = 60
+"""How many attempts evolve makes where nobody says."""
 
 
 def whole(name: str, given: object, *, least: int = 1) -> int:
@@ -61,3 +64,30 @@ def scoring_of(given: object) -> Scoring:
         return msgspec.convert(given, Scoring)
     except msgspec.ValidationError as error:
         raise UsageError(f"scoring cannot be understood: {error}") from None
+
+
+def features_of(given: object) -> tuple[Feature, ...]:
+    """Take the metrics that candidates are told apart by, each with its range and number of parts."""
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping) or not given:
+        raise UsageError(f"features is {given!r}; it takes a table of metrics", hint=_FEATURES)
+    return tuple(_feature(name, each) for name, each in given.items())
+
+
+_FEATURES = "features = { lines = { low = 0, high = 200, bins = 10 } }"
+
+
+def _feature(name: str, given: object) -> Feature:
+    if not isinstance(given, Mapping) or set(given) != {"low", "high", "bins"}:
+        raise UsageError(f"features.{name} is {given!r}; it takes low, high and bins", hint=_FEATURES)
+    low, high = (_number(f"features.{name}.{end}", given[end]) for end in ("low", "high"))
+    if low >= high:
+        raise UsageError(f"features.{name} goes from {low:g} to {high:g}: low must be less than high")
+    return Feature(name, low, high, whole(f"features.{name}.bins", given["bins"]))
+
+
+def _number(name: str, given: object) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given):
+        raise UsageError(f"{name} is {given!r}; it takes a number")
+    return given

@@ -13,10 +13,12 @@ from budwood._core.choice import ROOT
 from budwood._core.model import ENDED_TASK, PLAN, TaskId, TaskPhase
 from budwood._core.scores import PRIMARY, Score, Scoring, best_of, gain
 from budwood._core.state import RunState, TaskState
-from budwood.strategies.options import MAX_DEPTH, MCTS_ATTEMPTS
+from budwood.strategies.options import EVOLVE_ATTEMPTS, MAX_DEPTH, MCTS_ATTEMPTS
 
 BEAM, MCTS = "beam", "mcts"
 """The names of searches that have a measure of their own."""
+_BUDGETS = {"evolve": EVOLVE_ATTEMPTS, MCTS: MCTS_ATTEMPTS}
+"""How many attempts a search makes where nobody says, of those that have so many to make."""
 
 
 class SearchProgress(Struct, frozen=True, kw_only=True):
@@ -44,7 +46,7 @@ class SearchProgress(Struct, frozen=True, kw_only=True):
     def words(self) -> str:
         """Say it in a line."""
         where = "" if self.depth is None else f"depth {self.depth} of {self.max_depth}: "
-        what = " attempts" if self.strategy == MCTS else ""
+        what = " attempts" if self.strategy in _BUDGETS else ""
         counts = f"{self.ended} of {self.tasks}{what} ended"
         if not self.tasks:
             counts = "ideas are asked for" if self.depth else "nothing is asked for yet"
@@ -99,11 +101,12 @@ class Tally:
         tasks = sum(len(self._wanted.get(depth, ())) for depth in depths)
         best = None if self._best is None else self._best[1].value
         root = None if self._root is None else self._root.value
+        budget = _BUDGETS.get(self._strategy)
         return SearchProgress(
             strategy=self._strategy,
             depth=self._deepest if by_depth else None,
             max_depth=_number(self._options.get("max_depth"), MAX_DEPTH) if by_depth else None,
-            tasks=_number(self._options.get("attempts"), MCTS_ATTEMPTS) if self._strategy == MCTS else tasks,
+            tasks=tasks if budget is None else _number(self._options.get("attempts"), budget),
             ended=sum(len(self._ended.get(depth, ())) for depth in depths),
             promoted=len(self._promoted) if by_depth else None,
             primary=PRIMARY if self._scoring is None else self._scoring.primary,

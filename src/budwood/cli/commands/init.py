@@ -18,8 +18,8 @@ from budwood.project.place import STATE_DIR, make_state_dir
 @click.option(
     "--template",
     type=click.Choice(list(TEMPLATES)),
-    help="Prompts for agents (plan), several attempts at one task (best-of), a search (beam, mcts), or commands; "
-    "default: plan inside git, commands elsewhere.",
+    help="Prompts for agents (plan), several attempts at one task (best-of), a search (beam, mcts, evolve), or "
+    "commands; default: plan inside git, commands elsewhere.",
 )
 def command(directory: Path, template: str | None) -> None:
     """Make DIRECTORY (default: here) a project: settings, and a plan to try.
