@@ -115,6 +115,7 @@ def test_a_search_that_has_come_to_nothing_says_why() -> None:
 
 
 def test_what_ranks_first_need_not_have_the_highest_primary_metric_and_is_not_said_to() -> None:
-    found = choice(search({"root": 1, "a": 2}, strategy="mcts"))
-    assert found is not None
-    assert found.why == "its scores rank it first so far"
+    state = search({"root": 1, "a": 2}, strategy="mcts")
+    assert choice(state) == (state.task("a"), "score", "its scores rank it first")
+    state.asking = True
+    assert choice(state) == (state.task("a"), "score", "its scores rank it first so far")

@@ -59,7 +59,8 @@ def choice(state: RunState) -> Choice | None:
         assert task.judgement is not None
         return Choice(task, "strategy", task.judgement.why)
     best = None if _is_left_to_a_person(state) else _best(state, rivals)
-    return None if best is None else Choice(best, "score", "its scores rank it first so far")
+    why = "its scores rank it first" if state.all_ended else "its scores rank it first so far"
+    return None if best is None else Choice(best, "score", why)
 
 
 def why_undecided(state: RunState) -> str:
