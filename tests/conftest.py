@@ -6,15 +6,19 @@ import signal
 import pytest
 from tests.support.memory import use_memory
 
-for _name in [name for name in os.environ if name == "DATABASE_URL" or name.startswith("PG")]:
-    del os.environ[_name]  # a developer's own database is none of ours
+# None of ours: a developer's own database, settings of budwood (also those of an attempt that runs these tests), and
+# wishes about colours and widths.
+_THEIRS = ("DATABASE_URL", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "CI")
+for _name in [name for name in os.environ if name in _THEIRS or name.startswith(("PG", "BUDWOOD_"))]:
+    del os.environ[_name]
 
-# What a script starts in the background is deaf to Ctrl-C, what nohup starts to HUP, and so is all that these start in
-# turn: programs under test, which are told with signals to leave.
+# What a script starts in the background is deaf to Ctrl-C, what `nohup` starts to a hang-up, and so is all that these
+# start in turn: programs under test. A handler, unlike being deaf, is not handed on to them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+for _number in (signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda *_: None)
 
 pytest.register_assert_rewrite("budwood.testing")
 pytest_plugins = ["tests.support.bubblewrap", "tests.support.postgres"]

@@ -24,7 +24,8 @@ from budwood.cli.app import _run
 sys.argv[0] = "budwood"
 code = _run()
 sys.stdout.flush()
-[most] = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")]
+with open("/proc/self/status") as status:
+    [most] = [line.split()[1] for line in status if line.startswith("VmHWM")]
 print(code, most, file=sys.stderr)
 """
 """The program for `python -c`; at its end it says on standard error how it ended and how much memory it took, in kB."""
