@@ -113,6 +113,17 @@ def test_a_callback_that_blocks_never_holds_up_the_run(world: World, monkeypatch
     assert run.wait().exit_code == 0
 
 
+def test_a_callback_that_blocks_holds_up_no_wait_that_has_a_limit(world: World) -> None:
+    gate = threading.Event()
+    run = budwood.start(quick("a"), name="night", on_event=lambda _: gate.wait(60))
+    try:
+        wait_for(lambda: run.state == "finished" and not run.is_driven, what="the run to end")
+        with pytest.warns(RuntimeWarning, match="has not heard of .* events after 0.2 s;"):
+            assert run.wait(timeout_s=0.2).exit_code == 0
+    finally:
+        gate.set()
+
+
 @pytest.mark.parametrize("store", ["memory:", None])
 def test_one_that_falls_far_behind_hears_everything_and_little_waits_in_memory(
     world: World, monkeypatch: pytest.MonkeyPatch, store: str | None

@@ -207,3 +207,13 @@ def test_a_strategy_that_cannot_even_be_looked_at_is_an_error_of_start(world: Wo
     with pytest.raises(ValueError, match="no window"):
         budwood.start(strategy=Broken(1), name="night")
     assert not world.has_store
+
+
+def test_what_is_no_answer_is_said_with_what_is_one(world: World) -> None:
+    class Forgetful(Count):
+        def ask(self, number: int, random: Random) -> list[TaskSpec]:
+            return None  # type: ignore[return-value]
+
+    verdict = budwood.start(strategy=Forgetful(1), name="forgetful").wait()
+    said = "the strategy failed: ask(0) returned None, and no list of tasks; return [task, …]; an empty list ends the"
+    assert verdict.reason.startswith(said)

@@ -27,6 +27,7 @@ def wait(inside: Inside, timeout_s: float | None) -> Verdict:
     inside.look.refuse_fork()
     if driving is None:
         return _watch(inside.look, timeout_s)
+    until_s = None if timeout_s is None else time.monotonic() + timeout_s
     try:
         if not driving.over.wait(timeout_s):
             raise _too_long(inside.look, timeout_s)
@@ -34,8 +35,9 @@ def wait(inside: Inside, timeout_s: float | None) -> Verdict:
         driving.stop()
         raise
     hearing = driving.hearing
-    if hearing is not None and not hearing.is_called_in(current_thread()) and not hearing.catch_up(CATCH_UP_S):
-        _warn_of_missing(hearing, why=_HELD_UP if hearing.is_held_up_here() else _too_slow())
+    within_s = CATCH_UP_S if until_s is None else min(CATCH_UP_S, max(0.0, until_s - time.monotonic()))
+    if hearing is not None and not hearing.is_called_in(current_thread()) and not hearing.catch_up(within_s):
+        _warn_of_missing(hearing, why=_HELD_UP if hearing.is_held_up_here() else _too_slow(within_s))
     return _outcome(driving)
 
 
@@ -50,7 +52,7 @@ async def rest(inside: Inside) -> Verdict:
     await driving.over.reached()
     hearing = driving.hearing
     if hearing is not None and not await hearing.done.reached(CATCH_UP_S):
-        _warn_of_missing(hearing, why=_too_slow())
+        _warn_of_missing(hearing, why=_too_slow(CATCH_UP_S))
     return _outcome(driving)
 
 
@@ -76,8 +78,8 @@ def _outcome(driving: Driving) -> Verdict:
     return driving.verdict
 
 
-def _too_slow() -> str:
-    return f"after {CATCH_UP_S:g} s"
+def _too_slow(within_s: float) -> str:
+    return f"after {within_s:.1g} s"
 
 
 def _warn_of_missing(hearing: Hearing, *, why: str) -> None:

@@ -112,7 +112,7 @@ class Strategist:
     def _answer(self, state: RunState, number: int) -> list[Event]:
         answer: object = self._strategy.ask(number, random_of(state.settings.seed, number))
         if not isinstance(answer, Iterable):
-            what = f"{type(self._strategy).__name__}.ask({number}) returned {answer!r:.80}, and no list of tasks"
+            what = f"ask({number}) returned {answer!r:.80}, and no list of tasks"
             raise UsageError(what, hint="return [task, …]; an empty list ends the search")
         limit = state.settings.max_tasks
         tasks = tuple(islice(answer, limit - len(state.tasks) + 1))
@@ -250,7 +250,7 @@ def _refuse_unmanned(state: RunState, tasks: Sequence[TaskSpec]) -> None:
 def _explain(error: BaseException) -> str:
     """Say what the strategy raised, and where in it."""
     if isinstance(error, BudwoodError):
-        return error.message
+        return f"{error.message}; {error.hint}" if error.hint else error.message
     frames = extract_tb(error.__traceback__)
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{where}"

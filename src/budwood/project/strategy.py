@@ -43,8 +43,9 @@ class Completing(Strategy):
         return self._inner.groups
 
     def ask(self, number: int, random: Random) -> Iterable[TaskSpec]:
-        answer: Iterable[object] = self._inner.ask(number, random)
-        return (self._completed(task) for task in answer)
+        answer: Iterable[TaskSpec] = self._inner.ask(number, random)
+        # What is no answer at all is for the engine to refuse.
+        return map(self._completed, answer) if isinstance(answer, Iterable) else answer
 
     def _completed(self, given: object) -> TaskSpec:
         if not isinstance(given, TaskSpec):
