@@ -20,6 +20,8 @@ for _number in (signal.SIGHUP, signal.SIGTERM):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, lambda *_: None)
 
+os.umask(0o022)  # what a test writes, a server or somebody without rights has to read
+
 pytest.register_assert_rewrite("budwood.testing")
 pytest_plugins = ["tests.support.bubblewrap", "tests.support.postgres"]
 

@@ -92,7 +92,7 @@ def _opened(hidden: dict[Path, set[Path]], *, staging: Path) -> str:
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
         places = ", ".join(map(str, hidden))
         pytest.fail(f"user {NOBODY} cannot enter {places}, where the interpreter lies: use one that others may read")
-    lines = ["umask 022"]
+    lines = []
     for number, (closed, needed) in enumerate(sorted(hidden.items())):
         outermost = [place for place in sorted(needed) if not any(parent in needed for parent in place.parents)]
         for place in outermost:
