@@ -2,14 +2,15 @@
 
 import os
 import signal
+from collections.abc import Iterator
 
 import pytest
 from tests.support.memory import use_memory
 
-# None of ours: a developer's own database, settings of budwood (also those of an attempt that runs these tests), and
-# wishes about colours and widths.
+# None of ours: a developer's own database, settings of budwood (also those of an attempt that runs these tests) and of
+# git (also those of a hook that does), and wishes about colours and widths.
 _THEIRS = ("DATABASE_URL", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "CI")
-for _name in [name for name in os.environ if name in _THEIRS or name.startswith(("PG", "BUDWOOD_"))]:
+for _name in [name for name in os.environ if name in _THEIRS or name.startswith(("PG", "BUDWOOD_", "GIT_"))]:
     del os.environ[_name]
 
 # What a script starts in the background is deaf to Ctrl-C, what `nohup` starts to a hang-up, and so is all that these
@@ -76,3 +77,13 @@ def _urgency(item: pytest.Item) -> int:
 def torture(request: pytest.FixtureRequest) -> bool:
     """Tell whether fault runs have their full length; otherwise they are a sample."""
     return bool(request.config.getoption("--torture"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Read no settings of the developer's, and leave no workspaces where theirs are."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "IPYTHONDIR"):
+            patch.setenv(name, str(home / name.lower()))
+        yield

@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import sys
 from pathlib import Path
 
@@ -21,6 +22,8 @@ ON_POSTGRES = "docs/how-to/postgresql.md"
 """The page whose reader has set DATABASE_URL."""
 IN_A_SANDBOX = "docs/how-to/sandbox.md"
 """The page whose reader has bubblewrap."""
+PORT = "8737"
+"""Where a page's reader has a program listen; whoever runs the tests may have another there."""
 
 
 def marked(page: Path) -> ParameterSet:
@@ -36,13 +39,19 @@ def variables(page: Path, request: pytest.FixtureRequest) -> dict[str, str]:
     return {"DATABASE_URL": request.getfixturevalue("database")} if page_name(page) == ON_POSTGRES else {}
 
 
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return str(server.getsockname()[1])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [*map(marked, PAGES)], ids=page_name)
 def test_every_sample_of_a_page_does_what_the_page_shows(page: Path, tmp_path: Path, variables: dict[str, str]) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    text = page.read_text(encoding="utf-8").replace(PORT, free_port())
     with Shell(tmp_path, variables) as shell:
         wrong: list[str] = []
-        for sample in samples(page.read_text(encoding="utf-8")):
+        for sample in samples(text):
             found = try_sample(sample, shell)
             wrong += (f"{page_name(page)}:{sample.line}: {line}" for line in found)
     assert wrong == []
