@@ -3,13 +3,13 @@
 import os
 import re
 import shutil
-import socket
 import sys
 from pathlib import Path
 
 import pytest
 from _pytest.mark import ParameterSet
 from tests.docs.pages import ROOT, Sample, Shell, differences, page_name, pages, samples
+from tests.support.receiver import free_port
 
 
 def has_samples(page: Path) -> bool:
@@ -39,16 +39,11 @@ def variables(page: Path, request: pytest.FixtureRequest) -> dict[str, str]:
     return {"DATABASE_URL": request.getfixturevalue("database")} if page_name(page) == ON_POSTGRES else {}
 
 
-def free_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return str(server.getsockname()[1])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [*map(marked, PAGES)], ids=page_name)
 def test_every_sample_of_a_page_does_what_the_page_shows(page: Path, tmp_path: Path, variables: dict[str, str]) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    text = page.read_text(encoding="utf-8").replace(PORT, free_port())
+    text = page.read_text(encoding="utf-8").replace(PORT, str(free_port()))
     with Shell(tmp_path, variables) as shell:
         wrong: list[str] = []
         for sample in samples(text):
