@@ -43,9 +43,10 @@ class Completing(Strategy):
         return self._inner.groups
 
     def ask(self, number: int, random: Random) -> Iterable[TaskSpec]:
-        answer: Iterable[TaskSpec] = self._inner.ask(number, random)
-        # What is no answer at all is for the engine to refuse.
-        return map(self._completed, answer) if isinstance(answer, Iterable) else answer
+        answer = self._inner.ask(number, random)
+        if not isinstance(answer, Iterable):  # a user's class may return anything
+            return answer  # type: ignore[unreachable]  # which the engine refuses
+        return map(self._completed, answer)
 
     def _completed(self, given: object) -> TaskSpec:
         if not isinstance(given, TaskSpec):
