@@ -47,7 +47,7 @@ class Server:
 
     def __init__(self, folder: Path, *, version: int = NEWEST, settings: Mapping[str, str] | None = None) -> None:
         self.folder = folder
-        self._programs = _programs(version, folder)
+        self.programs = _programs(version, folder)
         self._settings = {**_SETTINGS, **(settings or {})}
         self._process: subprocess.Popen[bytes] | None = None
         _own(folder)
@@ -78,7 +78,7 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
         options = [part for name, value in self._settings.items() for part in ("-c", f"{name}={value}")]
-        server = [str(self._programs / "postgres"), "-D", str(self._data), "-k", str(self.folder), *options]
+        server = [str(self.programs / "postgres"), "-D", str(self._data), "-k", str(self.folder), *options]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 ["sh", "-c", _UNTIL_ALONE, "sh", *server],
@@ -145,7 +145,7 @@ class Server:
     def run(self, program: str, *arguments: str) -> str:
         """Run one of the server's own programs, as the server's user; return what it printed."""
         ran = subprocess.run(
-            [str(self._programs / program), *arguments],
+            [str(self.programs / program), *arguments],
             cwd=self.folder,
             capture_output=True,
             text=True,
