@@ -81,6 +81,32 @@ def test_a_run_keeps_its_strategy(counting: Budwood) -> None:
     assert "--again" in said.err
 
 
+def test_a_run_that_is_over_keeps_its_strategy_too(counting: Budwood) -> None:
+    counting.plan(PLAN.format(tasks=2, more=""))
+    counting.call("run", "plan.toml")
+    counting.plan(PLAN.format(tasks=5, more=""))
+    said = counting.call("run", "plan.toml", code=2)
+    assert "run plan keeps its strategy, and its tasks was 2 and is 5" in said.err
+    assert "--again" in said.err
+    dry = counting.call("run", "plan.toml", "--dry-run").out
+    assert "would be refused: run plan keeps its strategy, and its tasks was 2 and is 5\n" in dry
+    counting.plan(PLAN.format(tasks=2, more="seed = 5\n"))
+    assert "a run keeps its seed" in counting.call("run", "plan.toml", code=2).err
+    counting.plan(PLAN.format(tasks=2, more="window = 3\n"))
+    assert "a run keeps its window" in counting.call("run", "plan.toml", code=2).err
+    counting.plan(PLAN.format(tasks=2, more="slots = 1\n").replace("slots = 4\n", ""))
+    assert "plan: 2 done" in counting.call("run", "plan.toml").err
+
+
+def test_a_dry_run_says_that_a_run_under_way_would_not_go_on_otherwise(counting: Budwood) -> None:
+    counting.plan(PLAN.format(tasks=9, more="max_tasks = 3\n"))
+    counting.call("run", "plan.toml", code=3)
+    counting.plan(PLAN.format(tasks=8, more=""))
+    dry = counting.call("run", "plan.toml", "--dry-run").out
+    assert "would be refused: run plan keeps its strategy, and its tasks was 9 and is 8\n" in dry
+    assert "would go on" not in dry
+
+
 @pytest.mark.parametrize(
     ("text", "error"),
     [

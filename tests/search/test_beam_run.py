@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from tests.search.grove import FOUR, Grove
+from tests.search.grove import FOUR, SCORE, Grove
 from tests.support.cases import at_length
 
 from budwood._core.model import RunPhase
@@ -129,6 +129,11 @@ def test_what_decides_is_kept_and_what_does_not_may_change(grove: Grove) -> None
     for name, value in {"beam_width": 3, "max_depth": 1, "dedupe": "none", "ideas_per_node": 2}.items():
         grove.beam(options={**options, name: value})
         assert f"its {name} was " in grove.call("run", "plan.toml", code=2).err
+    score = {"run": SCORE, "direction": "min"}
+    grove.beam(options=options, score=score)
+    assert "its score.direction was not set and is 'min'" in grove.call("run", "plan.toml", code=2).err
+    grove.beam(options=options, score=f"{SCORE}; true")
+    assert "its score.stages[0].run was " in grove.call("run", "plan.toml", code=2).err
     grove.beam(options={"beam_width": 1, **options, "per_node": 2}, slots=3, timeout="5m", retries=2)
     grove.call("run", "plan.toml")
     assert grove.state().settings.groups == {"node-1": 2}
@@ -168,6 +173,29 @@ def test_a_dry_run_shows_what_depth_one_would_try_in_order(grove: Grove) -> None
     assert "  root  what there is already" in said
     assert "  d1-e0001  after root  Widen  ideas/a.md" in said
     assert "  d1-e0002  after root  worth 1  ideas/d.md" in said
+
+
+def test_ideas_that_say_the_same_and_those_that_find_no_room_are_named(grove: Grove) -> None:
+    grove.ideas(a="worth 1", b="worth 2", c="worth 1", d="worth 3", e="worth 4")
+    grove.beam(options={"ideas_per_node": 2, "per_node": 1})
+    said = grove.call("run", "plan.toml", "--dry-run").out
+    assert "  not tried: ideas/c.md, it says the same as ideas/a.md\n" in said
+    assert "  not at root, where 2 ideas may be tried: ideas/d.md, ideas/e.md\n" in said
+    warned = "warning: ideas/c.md is not tried: it says the same as ideas/a.md\n"
+    checked = grove.call("plan", "check", "plan.toml").out.splitlines(keepends=True)
+    assert checked[0] == warned
+    assert checked[1:] == ["plan.toml: tasks are asked of beam while it runs; 1 warning\n"]
+    grove.beam(options={"dedupe": "none"})
+    said = grove.call("run", "plan.toml", "--dry-run").out
+    assert "d1-e0003  after root  worth 1  ideas/c.md\n" in said
+    assert "not tried" not in said
+
+
+def test_a_dry_run_shows_who_is_asked_for_ideas_and_those_that_there_are(grove: Grove) -> None:
+    grove.ideas(a="worth 1")
+    grove.beam(options={"idea_agent": "worker"})
+    said = grove.call("run", "plan.toml", "--dry-run").out
+    assert "  root-ideas  after root  ideas for root\n  d1-e0001  after root  worth 1  ideas/a.md\n" in said
 
 
 MUSE = """

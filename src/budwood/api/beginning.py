@@ -85,10 +85,7 @@ def start(
         _make_way(claim.run)
         run, inside = _opened(opened, run=claim.run, name=claim.name, on_event=on_event)
         opening = _hinting(planned.opening(run=claim.run, name=claim.name))
-        over = None if claim.created else planned.end_of(opened, claim.run)
-        if over is not None:
-            for _ in opening(over):  # nothing is to be driven, but what a run keeps it keeps at its end, too
-                pass
+        if not claim.created and planned.end_of(opened, claim.run, opening) is not None:
             opened.close()
             return run
     except BaseException:

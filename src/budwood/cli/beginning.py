@@ -12,6 +12,7 @@ from budwood._core.rows import RunRow
 from budwood._core.state import RunState
 from budwood.cli.drive import Manner, tell, write_err
 from budwood.cli.launch import Launch, launch
+from budwood.engine.driver import Opening
 from budwood.engine.verdict import reach_verdict
 from budwood.executors.local import find_binary
 from budwood.project.find import newest_of
@@ -45,8 +46,9 @@ def begin(planned: Planned, how: Beginning) -> int:
                 money = list(agree(planned, outlook, no_budget=how.no_budget))
                 write_err(() if quiet else money)
         claim = store.claim(fresh_run_id(), name=planned.name, source=planned.source, fresh=how.again)
+        opening = planned.opening(run=claim.run, name=claim.name)
         if not claim.created:
-            code = _already_over(planned, store, run=claim.run, quiet=quiet)
+            code = _already_over(planned, store, opening, run=claim.run, quiet=quiet)
             if code is not None:
                 return code
             _note_name(how.name, claim.name)
@@ -60,7 +62,7 @@ def begin(planned: Planned, how: Beginning) -> int:
             settings=planned.settings,
             run=claim.run,
             name=claim.name,
-            opening=planned.opening(run=claim.run, name=claim.name),
+            opening=opening,
             strategy=planned.strategy,
             manner=how.manner,
         )
@@ -76,9 +78,9 @@ def _note_name(wanted: object, name: str) -> None:
         write_err([f"note: this file's run goes on under its name {name}; --again makes a new one"])
 
 
-def _already_over(planned: Planned, store: Store, *, run: str, quiet: bool) -> int | None:
+def _already_over(planned: Planned, store: Store, opening: Opening, *, run: str, quiet: bool) -> int | None:
     """Tell how a run went that is over and whose plan is as it was; None if there is something to drive."""
-    state = planned.end_of(store, run)
+    state = planned.end_of(store, run, opening)
     if state is None:
         return None
     verdict = reach_verdict(state)

@@ -3,7 +3,7 @@
 Reads the store if there is one. Starts and writes nothing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import click
 
@@ -22,6 +22,7 @@ from budwood.engine.opening import changed_settings, revision
 from budwood.errors import UsageError
 from budwood.project.expecting import Expectations, expectations
 from budwood.project.find import newest_of
+from budwood.project.ideas import hashes, untried
 from budwood.project.planned import Planned
 from budwood.project.words import counted, money, some
 from budwood.strategies.beam_nodes import IDEA_PATH
@@ -64,9 +65,23 @@ def _asked(planned: Planned) -> Iterator[str]:
     limits = planned.settings
     slots, window = counted(limits.slots, "slot"), f"window {limits.window}"
     yield f"tasks are asked of {planned.strategy_name} while it runs: {window}, at most {limits.max_tasks}, {slots}"
-    for task in planned.strategy.foreseen():
+    foreseen = planned.strategy.foreseen()
+    for task in foreseen:
         after = f"  after {', '.join(map(str, task.after))}" if task.after else ""
         yield f"  {task.id}{after}  {one_line(task.description)}  {task.env.get(IDEA_PATH, '')}".rstrip()
+    if planned.strategy_name == "beam":
+        yield from _left_out(planned, {task.env.get(IDEA_PATH) for task in foreseen})
+
+
+def _left_out(planned: Planned, tried: Container[str | None]) -> Iterator[str]:
+    """Name the ideas that are not tried where a beam begins."""
+    never = untried(planned.options)
+    yield from (f"  not tried: {one_line(path)}, {one_line(why)}" for path, why in never.items())
+    given = hashes(planned.options.get("ideas"))
+    later = [one_line(path) for path in given if path not in tried and path not in never]
+    if later:
+        room = len(given) - len(never) - len(later)
+        yield f"  not at root, where {counted(room, 'idea')} may be tried: {some(later, _SHOWN_TASKS)}"
 
 
 def _batches(planned: Planned) -> Iterator[str]:
@@ -119,6 +134,11 @@ def _outlook(planned: Planned, name: str, state: RunState | None) -> Iterator[st
         return
     if state is None:
         yield f"would make a new run {name} and start all {counted(len(planned.plan.tasks), 'task')}"
+        return
+    try:
+        list(planned.opening(run=state.id, name=state.name)(state))
+    except UsageError as refused:
+        yield f"would be refused: {one_line(refused.message)}"
         return
     revised = revision(state, planned.plan.tasks, planned.plan.lanes) if is_plan else None
     if revised is None and state.phase in ENDED_RUN:

@@ -56,6 +56,17 @@ def _in_folder(folder: str, *, where: Path) -> Iterator[Idea]:
             raise UsageError(f"the idea {path} is no UTF-8 text", hint="every file of the folder is an idea") from None
 
 
+def untried(options: Mapping[str, object]) -> dict[str, str]:
+    """Say of the ideas of a beam that are never tried, by path, why: one before them says the same."""
+    given = {} if options.get("dedupe") == "none" else hashes(options.get("ideas"))
+    firsts: dict[str, str] = {}
+    for path, content in given.items():
+        firsts.setdefault(content, path)
+    return {
+        path: f"it says the same as {firsts[content]}" for path, content in given.items() if firsts[content] != path
+    }
+
+
 def refuse_changed_ideas(state: RunState) -> None:
     """Refuse to go on with a search whose ideas are not those any more that it was planned with."""
     if state.strategy != "beam":

@@ -29,6 +29,7 @@ from budwood.project.expecting import (
     with_expectations,
 )
 from budwood.project.find import find_run
+from budwood.project.ideas import untried
 from budwood.project.place import Project, find_project, this_machine, this_machine_now
 from budwood.project.searching import (
     named_agents,
@@ -79,6 +80,8 @@ class Planned:
             machine=this_machine_now() if self.settings.agents else None,
             slots_given=self.resolved.origin("slots") != DEFAULT,
         )
+        if self.strategy_name == "beam":
+            found += (f"{path} is not tried: {why}" for path, why in untried(self.options).items())
         if self.settings.mcp:
             from budwood.project.manning import without_tools  # without agents a run starts sooner
 
@@ -181,14 +184,21 @@ class Planned:
             return kept
         return msgspec.structs.replace(kept, window=begun.settings.window)
 
-    def end_of(self, store: Store, run: str) -> RunState | None:
-        """Return what its run came to, if that is over and the plan as it was; None if there is something to drive."""
+    def end_of(self, store: Store, run: str, opening: Opening) -> RunState | None:
+        """Return what its run came to, if that is over and the plan as it was; None if there is something to drive.
+
+        Refused where it is over, and what a run keeps is another now: nobody shall take its end for an answer to that.
+        """
         row = find_run(store, run)
         if row.phase not in ENDED_RUN or store.holder(run) is not None:
             return None
         state = fold(store.read(run))
         edited = self.strategy_name == PLAN and revision(state, self.plan.tasks, self.plan.lanes) is not None
-        return None if edited or is_verified_anew(state, self.settings) else state
+        if edited or is_verified_anew(state, self.settings):
+            return None
+        for _ in opening(state):  # nothing is to be driven, but what a run keeps it keeps at its end, too
+            pass
+        return state
 
 
 def read_planned(

@@ -84,9 +84,20 @@ def _differs(state: RunState, created: RunCreated) -> str:
             continue
         if name == "ideas" and state.strategy in BUILT_IN:
             return ideas_differ(hashes(before), hashes(now))
-        was, is_now = ("not set" if each is None else f"{each!r:.200}" for each in (before, now))
-        return f"its {name} was {was} and is {is_now}"
+        return _another("score" if name == "scoring" else name, before, now)
     return ""
+
+
+def _another(name: str, before: object, now: object) -> str:
+    """Say what an option was and is; of a table or a list of equal length, what in it is another, as it is written."""
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        key = next(key for key in (*before, *now) if before.get(key) != now.get(key))
+        return _another(f"{name}.{key}", before.get(key), now.get(key))
+    if isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        place = next(place for place, each in enumerate(before) if each != now[place])
+        return _another(f"{name}[{place}]", before[place], now[place])
+    was, is_now = ("not set" if each is None else f"{each!r:.200}" for each in (before, now))
+    return f"its {name} was {was} and is {is_now}"
 
 
 def _defaults(strategy: str) -> dict[str, object]:

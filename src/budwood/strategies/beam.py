@@ -116,7 +116,7 @@ class BeamStrategy(Strategy):
 
     def foreseen(self) -> Sequence[TaskSpec]:
         root = Node(id=ROOT, number=0)
-        return (self._start(), *(tuple(self._muse((root,), ())) or self._evaluate((root,), ()).tasks))
+        return (self._start(), *self._muse((root,), ()), *self._evaluate((root,), ()).tasks)
 
     def asked(self, number: int, tasks: Sequence[TaskSpec]) -> None:
         step, self._known = self._next(), None
