@@ -7,7 +7,16 @@ from tests.search.conftest import SCORE, Halves
 from tests.search.grove import FOUR, Grove
 from tests.support.searched import attempt, search
 
-from budwood._core.events import AttemptQueued, CandidatesJudged, Event, RunCreated, TasksAdded, TasksRetried, about
+from budwood._core.events import (
+    AskingEnded,
+    AttemptQueued,
+    CandidatesJudged,
+    Event,
+    RunCreated,
+    TasksAdded,
+    TasksRetried,
+    about,
+)
 from budwood._core.machine import handle
 from budwood._core.model import RunSettings, TaskSpec
 from budwood._core.scores import Judgement, Score, Scoring, Stage
@@ -81,6 +90,34 @@ def test_a_beam_says_its_depth_what_ended_there_what_was_promoted_and_what_is_be
     ]
 
 
+def test_what_is_over_asks_for_nothing_and_says_why() -> None:
+    best = "best sharpe 3 (d1-e0002, +50 % against the root)"
+    (_, first), second = attempt("d2-e0004", 1, sharpe(2.75)), attempt("d2-e0005", 1, sharpe(1.0))
+    musing = TasksAdded(tasks=(task("d2-e0004-ideas", "d2-e0004", scored=False),), ask=4)
+    events = [
+        *beam(),
+        first,
+        *second,
+        musing,
+        *attempt("d2-e0004-ideas", 1, None),
+        AskingEnded(asks=5, reason="no_ideas"),
+    ]
+    assert said_on_the_way(events)[-3:] == [
+        f"depth 2 of 4: 2 of 2 ended, 2 promoted so far; {best}",
+        f"depth 3 of 4: ideas are asked for, 2 promoted so far; {best}",
+        f"depth 3 of 4: nothing was tried, 2 promoted; {best}; over: no_ideas",
+    ]
+    last = list(attempt("d", 2, Score(value=7.0, metrics={"score": 7.0})))
+    chosen = said_on_the_way([*search("min"), *last, AskingEnded(asks=1, reason="chosen")])
+    assert chosen[-1] == "4 of 4 ended; best score 4 (b, +50 % against the root); over: chosen"
+    asked_for_all = [*search("min"), AskingEnded(asks=1, reason="attempts"), *last]
+    assert ["over" in said for said in said_on_the_way(asked_for_all)[-2:]] == [False, True]
+
+
+def test_a_gain_of_many_times_is_written_out() -> None:
+    assert said_on_the_way(search("max", root=0.5))[-1] == "3 of 4 ended; best score 6 (a, +1,100 % against the root)"
+
+
 def test_best_of_counts_its_attempts_and_compares_when_the_root_is_known() -> None:
     assert said_on_the_way(search("min")) == [
         "nothing is asked for yet",
@@ -128,6 +165,12 @@ def test_status_and_bare_budwood_tell_it(grove: Grove) -> None:
     assert (found["depth"], found["max_depth"], found["tasks"], found["ended"], found["promoted"]) == (1, 2, 4, 4, 2)
     assert (found["best"], found["score"], found["gain"], found["root"]) == ("d1-e0003", 13.0, 0.3, 10.0)
     grove.call("resume", "plan")
+    said = grove.call("status", "plan").out
+    assert (
+        "depth 2 of 2: 6 of 6 ended, 4 promoted; best score 15 (d2-e0007, +50 % against the root); over: max_d" in said
+    )
+    found = json.loads(grove.call("status", "plan", "--json").out)["search"]
+    assert (found["over"], found["reason"]) == (True, "max_depth")
     assert "plan: depth" not in grove.call().out  # over: `budwood best` tells
 
 

@@ -41,23 +41,32 @@ class SearchProgress(Struct, frozen=True, kw_only=True):
     """How much better that is than the root, relative to it."""
     root: float | None
     """What it began with."""
+    over: bool
+    """Whether it is: all has ended, and nothing more is asked for."""
+    reason: str
+    """Why that is, in its own words; empty while it goes on, and where somebody else ended it."""
 
     @property
     def words(self) -> str:
         """Say it in a line."""
         where = "" if self.depth is None else f"depth {self.depth} of {self.max_depth}: "
         what = " attempts" if self.strategy in _BUDGETS else ""
-        counts = f"{self.ended} of {self.tasks}{what} ended"
-        if not self.tasks:
-            counts = "ideas are asked for" if self.depth else "nothing is asked for yet"
-        promoted = f", {self.promoted} promoted so far" if self.promoted is not None else ""
-        return f"{where}{counts}{promoted}{self._best}"
+        counts = f"{self.ended} of {self.tasks}{what} ended" if self.tasks else self._nothing
+        promoted = f", {self.promoted} promoted{'' if self.over else ' so far'}" if self.promoted is not None else ""
+        return f"{where}{counts}{promoted}{self._best}{f'; over: {self.reason}' if self.reason else ''}"
+
+    @property
+    def _nothing(self) -> str:
+        """Say why nothing is wanted where it is."""
+        if self.over:
+            return "nothing was tried"
+        return "ideas are asked for" if self.depth else "nothing is asked for yet"
 
     @property
     def _best(self) -> str:
         if self.score is None:
             return ""
-        more = "" if self.gain is None else f", {self.gain * 100:+.3g} % against the root"
+        more = "" if self.gain is None else f", {_percent(self.gain)} against the root"
         if self.gain is not None and not self.root:
             more = f", {self.gain:+g} against the root"
         return f"; best {self.primary} {self.score:g} ({self.best}{more})"
@@ -86,6 +95,8 @@ class Tally:
     def take(self, state: RunState, tasks: Iterable[TaskState]) -> None:
         """Count tasks that have changed, or all; twice is once."""
         root = self._root_of(state)
+        self._over = state.all_ended
+        self._reason = state.end_reason if state.all_ended else ""
         lost = self._best is not None and self._best[0].phase is not TaskPhase.DONE  # it is wanted again
         if lost or root is not self._root:  # or it is known now what all are compared with
             self._root, self._best = root, None
@@ -114,6 +125,8 @@ class Tally:
             score=best,
             gain=None if best is None or root is None or self._scoring is None else self._gain(best, root),
             root=root,
+            over=self._over,
+            reason=self._reason,
         )
 
     def _gain(self, best: float, root: float) -> float:
@@ -160,6 +173,11 @@ def search_progress(state: RunState) -> SearchProgress | None:
     """Say how far a search has come; None of a plan, or of a run that has not begun."""
     tally = Tally.of(state)
     return None if tally is None else tally.progress()
+
+
+def _percent(share: float) -> str:
+    """Write a share of a hundred, signed; of a large one the whole, without an exponent."""
+    return f"{share * 100:+,.0f} %" if abs(share) >= 10 else f"{share * 100:+.3g} %"
 
 
 def _number(given: object, default: int) -> int:
