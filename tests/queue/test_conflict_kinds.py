@@ -41,6 +41,9 @@ def test_each_is_said_and_can_be_solved(site: Site) -> None:
         conflict = conflict_of(site, f"lane y-{kind}")
         assert conflict.files, kind
         assert all(file.startswith(f"{kind}/") for file in conflict.files), kind
+        assert all("~" not in file for file in conflict.files), (
+            kind
+        )  # as the user calls them, not as git puts them aside
         # Whatever it is, the person takes what was merged.
         solve = f"git read-tree --reset -u {conflict.onto} && git commit -qm solved"
         site.git("-c", f"alias.solve=!{solve}", "solve", cwd=Path(conflict.path))

@@ -54,5 +54,8 @@ def test_three_are_merged_in_their_order(ground: Ground) -> None:
 
 def test_a_file_where_the_other_has_a_directory_cannot_be_merged(ground: Ground) -> None:
     file, folder = ground.made({"new": "a file\n"}), ground.made({"new/inside.txt": "inside\n"})
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict) as caught:
         merged(ground, file, folder)
+    assert caught.value.files == ("new",)  # not new~COMMIT, as git puts it aside
+    with pytest.raises(Conflict):
+        merged(ground, folder, file)

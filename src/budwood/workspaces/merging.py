@@ -3,6 +3,7 @@
 Knows git; must not know lanes or runs, and must not move a ref.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +24,9 @@ class Merge(NamedTuple):
     """With markers in its files where they conflict."""
     is_clean: bool
     files: tuple[str, ...] = ()
-    """Those that conflict."""
+    """Those that conflict, as they are called on either side."""
+    moved: bool = False
+    """Whether one is in the tree under a name that git made up: the other side has a directory there, or a link."""
 
 
 class Conflict(WorkspaceError):
@@ -72,7 +75,7 @@ def _with_files_of(git: Git, merge: Merge, ours: str, theirs: str) -> str:
         said = git.run("ls-tree", "-r", "-z", side, "--", *(f":(top,literal){file}" for file in merge.files))
         entries = (line.split("\t", 1) for line in said.decode(errors="surrogateescape").split("\0")[:-1])
         found[side] = {path: head for head, path in entries}
-    if any(file not in found[ours] and file not in found[theirs] for file in merge.files):
+    if merge.moved or any(file not in found[ours] and file not in found[theirs] for file in merge.files):
         raise Conflict(ours, theirs, merge.files)
     lines = [f"{found[ours].get(file, _GONE)}\t{file}" for file in merge.files]
     with TemporaryDirectory(prefix="budwood-") as scratch:
@@ -90,14 +93,22 @@ def merge_tree(git: Git, ours: str, theirs: str) -> Merge:
 
 def merge_trees(git: Git, pairs: Iterable[tuple[str, str]]) -> list[Merge]:
     """Merge pairs of commits, each for itself, with one program for all."""
-    lines = "".join(f"{ours} {theirs}\n" for ours, theirs in pairs).encode()
+    asked = list(pairs)
+    lines = "".join(f"{ours} {theirs}\n" for ours, theirs in asked).encode()
     fields = iter(git.run(*_WORDS, stdin=lines).decode(errors="surrogateescape").split("\0")[:-1])
     merges = []
-    for flag in fields:
+    for flag, sides in zip(fields, asked, strict=True):
         tree = next(fields)
-        files = tuple(dict.fromkeys(iter(lambda: next(fields), "")))
-        merges.append(Merge(tree, flag == "1", files))
+        told = tuple(iter(lambda: next(fields), ""))
+        files = tuple(dict.fromkeys(name_before(file, sides) for file in told))
+        merges.append(Merge(tree, flag == "1", files, moved=not set(told) <= set(files)))
     return merges
+
+
+def name_before(file: str, sides: Sequence[str]) -> str:
+    """Say what a file was called that git has put aside: it adds the side that the file is from, and maybe a number."""
+    suffix = "|".join(re.escape(side.replace("/", "_")) for side in sides)
+    return re.sub(f"~({suffix})(_[0-9]+)?$", "", file)
 
 
 def is_ancestor(git: Git, older: str, newer: str) -> bool:

@@ -20,9 +20,11 @@ from budwood.errors import WorkspaceError
 from budwood.workspaces import Pool, Repository, Workspace
 from budwood.workspaces.git import Git
 from budwood.workspaces.joining import dates_of, write_commit
-from budwood.workspaces.merging import is_ancestor, merge_tree, named
+from budwood.workspaces.merging import is_ancestor, merge_tree, name_before, named
 
 _MARK = re.compile(rb"^(<{7}|>{7}|\|{7})( |$)", re.MULTILINE)
+_THEIRS = "everything-else"
+"""What git writes beside its marks, and behind the names of files that it puts aside for a directory."""
 _PROMPT = """\
 Two lines of work on this repository were merged, and git could not join them everywhere.
 Solve the conflicts, so that the result does what both sides were meant to do.
@@ -59,7 +61,7 @@ class Conflicts:
             self._bring_memory(git)
             theirs, settings = wanted.onto, {"rerere.autoupdate": "true", "merge.conflictStyle": "merge"}
             if (found.path / ".git").is_dir():  # else its branches and its memory are the user's
-                theirs = "everything-else"  # what git writes beside its marks
+                theirs = _THEIRS
                 settings["rerere.enabled"] = "true"
                 person = self._repository.identity()  # who commits here is the user
                 git.run("config", "user.name", person["GIT_COMMITTER_NAME"])
@@ -79,7 +81,7 @@ class Conflicts:
             onto=wanted.onto,
             branch=wanted.branch,
             path=str(found.path),
-            files=files,
+            files=_called(git, files, wanted),
         )
 
     def look(self, conflict: LaneConflicted) -> Event:
@@ -207,6 +209,13 @@ def _name(line: str) -> str:
 def _unmerged(git: Git) -> tuple[str, ...]:
     said = git.run("ls-files", "--unmerged", "-z").decode(errors="surrogateescape").split("\0")
     return tuple(dict.fromkeys(entry.partition("\t")[2] for entry in said if entry))
+
+
+def _called(git: Git, files: Iterable[str], wanted: SolveConflict) -> tuple[str, ...]:
+    """Say what files are called that conflict in a directory, where git has put some aside under other names."""
+    known = merge_tree(git, wanted.head, wanted.onto).files
+    sides = ("HEAD", _THEIRS, wanted.onto)
+    return tuple(dict.fromkeys(file if file in known else name_before(file, sides) for file in files))
 
 
 def _messages(git: Git, ours: str, theirs: str) -> str:
