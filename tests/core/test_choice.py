@@ -4,7 +4,7 @@ from typing import Literal
 
 import pytest
 
-from budwood._core.choice import choice, competes, goal_is_met, why_undecided
+from budwood._core.choice import choice, competes, eligible, goal_is_met, why_undecided
 from budwood._core.model import Left, Review, TaskPhase, TaskSpec
 from budwood._core.scores import Judgement, Score, Scoring, Stage
 from budwood._core.state import Made, RunState, TaskState
@@ -54,6 +54,16 @@ def test_the_strategy_has_its_way_and_a_person_more_so() -> None:
     assert chosen(state) == ("c", "person")
     state.task("b").review = Review.APPROVED
     assert chosen(state) == ("b", "person")
+
+
+def test_who_only_helps_a_search_is_no_candidate_and_no_success() -> None:
+    state = search({"root": 1, "muse": 9, "a": None}, strategy="beam")
+    state.task("muse").spec = TaskSpec(id="muse", run="true", helps=True)
+    judge(state, muse="kept")
+    assert competes(state, state.task("muse"))  # so that nobody merges it beside what is chosen
+    assert (choice(state), eligible(state), goal_is_met(state)) == (None, [], False)
+    state.task("muse").review = Review.APPROVED
+    assert choice(state) is None
 
 
 def test_what_a_person_rejects_is_not_the_best() -> None:

@@ -74,6 +74,15 @@ def test_nonsense_is_no_idea_and_said(answer: object, why: str) -> None:
 def test_what_was_tried_is_not_tried_again_whoever_thinks_of_it() -> None:
     played = _play({"ideas/a.md": "+2"}, {"ideas/z.md": "+2"}, max_depth=2)
     assert played.reason == "no_ideas"
+    assert [j.why for j in played.judgements[4] if j.task == "d1-e0001-ideas"] == ["1 idea, not tried"]
+
+
+def test_how_many_of_an_agents_ideas_are_tried_is_said() -> None:
+    four = {"ideas/a.md": "+1", "ideas/b.md": "+2", "ideas/c.md": "+1", "ideas/d.md": "+3"}
+    played = _play(four, max_depth=1, ideas_per_node=2)
+    assert [(j.decision, j.why) for j in played.judgements[2]] == [("kept", "4 ideas, 2 of them tried")]
+    played = _play(four, max_depth=1, dedupe="none")
+    assert [(j.decision, j.why) for j in played.judgements[2]] == [("kept", "4 ideas")]
 
 
 def test_an_agent_is_asked_for_what_files_leave_open() -> None:

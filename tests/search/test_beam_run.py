@@ -236,6 +236,23 @@ def test_ideas_of_an_agent_are_tried(grove: Grove) -> None:
     assert json.loads(grove.call("tree", "--validate", "--json").out)["problems"] == []
 
 
+def test_what_an_idea_agent_changes_is_no_candidate(grove: Grove) -> None:
+    muse = grove.root.parent / "muse.py"
+    muse.write_text(MUSE.format(answer="ideas") + 'open("base", "w").write("999\\n")\n')
+    grove.agent("muse", muse)
+    plan = grove.root / grove.beam(options={"idea_agent": "muse", "max_depth": 1})
+    plan.write_text(plan.read_text().replace('ideas = "ideas"\n', ""))
+    before = grove.git("for-each-ref", "refs/heads")
+    grove.call("run", "plan.toml")
+    assert grove.git("for-each-ref", "refs/heads") == before  # nor does it get a branch
+    assert "root-ideas" not in grove.call("review", "plan").out
+    assert "root-ideas" not in grove.call("compare", "plan").out
+    said = grove.call("approve", "plan", "root-ideas", code=2).err
+    assert "task root-ideas only helps the search: what it left is no candidate" in said
+    grove.call("merge", "plan", "--into", "main")
+    assert grove.git("show", "main:base") == "10"
+
+
 @pytest.mark.parametrize("answer", ["{}", "{'x.md': ''}", "sys.exit(3)"])
 def test_an_idea_agent_that_answers_nonsense_ends_the_search_with_the_reason(grove: Grove, answer: str) -> None:
     muse = grove.root.parent / "muse.py"

@@ -15,10 +15,10 @@ def lane_of(spec: TaskSpec) -> str:
 
 
 def is_searched(state: RunState, task: TaskState) -> bool:
-    """Say whether a task is one of many that a search tries, of which it keeps the best; who joined it is none."""
+    """Say whether a task is one of many that a search tries, or helps with; who joined it is none."""
     if state.strategy == PLAN or task.is_created:
         return False
-    return task.spec.score is not None or state.strategy == BEST_OF
+    return task.spec.score is not None or task.spec.helps or state.strategy == BEST_OF
 
 
 def branched_heads(state: RunState) -> dict[str, str]:

@@ -39,6 +39,7 @@ def eligible(state: RunState) -> list[TaskState]:
         task
         for task in state.tasks
         if competes(state, task)
+        and not task.spec.helps
         and task.phase is TaskPhase.DONE
         and task.made is not None
         and task.review is not Review.REJECTED
@@ -90,8 +91,8 @@ def goal_is_met(state: RunState) -> bool:
         for task in state.tasks
         if not task.removed and task.spec.errand is None and not competes(state, task)
     )
-    rivals = [task for task in state.tasks if competes(state, task)]
-    # Where candidates are scored, who is judged without a score has only helped: it was asked for ideas.
+    rivals = [task for task in state.tasks if competes(state, task) and not task.spec.helps]
+    # Where candidates are scored, who is judged without a score has only helped, even if its strategy does not say so.
     measured = [task for task in rivals if task.spec.score is not None] or rivals
     done = [task for task in measured if task.phase is TaskPhase.DONE and str(task.spec.id) != ROOT]
     wanted = any(_decision(task) in ("chosen", "kept", "promoted") for task in done)

@@ -143,6 +143,9 @@ class TaskSpec(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unk
     on_conflict: Literal["fail", "first"] = "fail"
     """What happens where candidates that it starts with conflict: it fails, or the first in `after` has its way there.
     """
+    helps: bool = False
+    """Whether it only helps a search, as who judges does, or has ideas: what it leaves is no candidate, and no branch.
+    """
     errand: Errand | None = None
 
     @property

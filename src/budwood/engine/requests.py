@@ -186,6 +186,8 @@ def _decide(state: RunState, wish: Wish, decision: Decision) -> Done:
         made = _candidate(task, decision)
         if made is None:
             raise Refusal(f"task {task.spec.id} has no candidate to decide about: it is {task.phase.value}")
+        if task.spec.helps:
+            raise Refusal(f"task {task.spec.id} only helps the search: what it left is no candidate")
         if not made.left.files and not (task.spec.after and competes(state, task)):  # what was merged is a change, too
             raise Refusal(f"task {task.spec.id} changed nothing: there is nothing to decide about")
         if task.review is Review.MERGED and decision != "merged":

@@ -50,7 +50,11 @@ class Variant(Struct, frozen=True, kw_only=True):
 
 def comparable(state: RunState) -> list[TaskState]:
     """List the tasks that are worth comparing: those that compete and left something; else all that left changes."""
-    rivals = [task for task in state.tasks if competes(state, task) and (task.spec.score or task.judgement)]
+    rivals = [
+        task
+        for task in state.tasks
+        if competes(state, task) and not task.spec.helps and (task.spec.score or task.judgement)
+    ]
     others = [task for task in state.tasks if not task.removed and task.spec.errand is None]
     return [task for task in rivals or others if (left := come_to(task)) is not None and (rivals or left.left.files)]
 

@@ -10,7 +10,7 @@ scores and ideas; must not know files, clocks or how tasks are done.
 """
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from random import Random
 from typing import Literal, get_args
@@ -167,7 +167,7 @@ class BeamStrategy(Strategy):
             return _Step(tasks=(self._start(),))
         self._refuse_early()
         if self._musing:
-            return self._evaluate(self._frontier, self._of_musing())
+            return self._with_ideas()
         judgements, frontier = judge(
             self._newest, scoring=self._scoring, root=self._root.score, beam_width=self._beam_width
         )
@@ -274,6 +274,7 @@ class BeamStrategy(Strategy):
                     after=(node.id,),
                     agent=(self._idea_agent,),
                     allow_unchanged=True,
+                    helps=True,
                 )
 
     def _trace(self, node: Node, judgement: Judgement | None) -> Trace:
@@ -282,17 +283,25 @@ class BeamStrategy(Strategy):
         why = "" if judgement is None or not judgement.why else f" ({judgement.why})"
         return Trace(title=node.title or "the start", came_to=came_to + why)
 
-    def _of_musing(self) -> tuple[Judgement, ...]:
-        """Say what agents that were asked for ideas have come up with."""
-        return tuple(self._mused(name, told) for name, told in self._musing.items() if told is not None)
+    def _with_ideas(self) -> _Step:
+        """Plan a depth with what agents have come up with that were asked for ideas, and say what that is."""
+        step = self._evaluate(self._frontier, ())
+        tried = [task.env[IDEA_PATH] for task in step.tasks]
+        mused = (_mused(name, told, tried) for name, told in self._musing.items() if told is not None)
+        return replace(step, judgements=(*mused, *step.judgements))
 
-    def _mused(self, name: str, told: Told) -> Judgement:
-        if not told.done:
-            return Judgement(task=name, decision="rejected", why=how_it_ended(told))
-        number = len(ideas_in_notes(told.result, task=name))
-        if not number:
-            return Judgement(task=name, decision="rejected", why="it left no ideas/NAME.md in its notes")
-        return Judgement(task=name, decision="kept", why=f"{number} ideas" if number > 1 else "1 idea")
+
+def _mused(name: str, told: Told, tried: Sequence[str]) -> Judgement:
+    """Say what came of asking an agent for ideas: how many it had, and where not all are tried, how many are."""
+    if not told.done:
+        return Judgement(task=name, decision="rejected", why=how_it_ended(told))
+    ideas = ideas_in_notes(told.result, task=name)
+    if not ideas:
+        return Judgement(task=name, decision="rejected", why="it left no ideas/NAME.md in its notes")
+    new = sum(one.path in tried for one in ideas)
+    said = f"{len(ideas)} ideas" if len(ideas) > 1 else "1 idea"
+    more = "" if new == len(ideas) else f", {new or 'none'} of them tried" if len(ideas) > 1 else ", not tried"
+    return Judgement(task=name, decision="kept", why=said + more)
 
 
 def evaluation(node: str, one: Idea, *, scoring: Scoring, number: int, depth: int, group: str | None) -> TaskSpec:

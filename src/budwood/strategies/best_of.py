@@ -133,6 +133,7 @@ class BestOfStrategy(Strategy):
             check="true",  # the project's own check is about what was made, and nothing is
             reviewer="true",
             allow_unchanged=True,
+            helps=True,
         )
 
     def _synthesis(self) -> TaskSpec:
