@@ -98,6 +98,13 @@ def test_a_run_that_is_over_keeps_its_strategy_too(counting: Budwood) -> None:
     assert "plan: 2 done" in counting.call("run", "plan.toml").err
 
 
+def test_an_option_of_ours_is_refused_without_talk_of_classes(budwood: Budwood) -> None:
+    said = budwood.call("best-of", "x", "-n", "1", "--hint", "a", "--hint", "b", "--agent", "script", code=2).err
+    assert "2 hints and 1 attempt: some would never be used\n\nhint: n = 2" in said
+    said = budwood.call("best-of", "x", "-n", "0", "--agent", "script", code=2).err
+    assert said == "error: the strategy best-of cannot be made: n is 0; it takes a whole number from 1 on\n"
+
+
 def test_a_dry_run_says_that_a_run_under_way_would_not_go_on_otherwise(counting: Budwood) -> None:
     counting.plan(PLAN.format(tasks=9, more="max_tasks = 3\n"))
     counting.call("run", "plan.toml", code=3)

@@ -76,7 +76,8 @@ def make_strategy(name: str, options: Mapping[str, object], *, root: Path) -> St
     try:
         return kind(**options)
     except BudwoodError as error:
-        raise UsageError(f"the strategy {name} cannot be made: {error.message}", hint=error.hint or _OPTIONS) from error
+        hint = error.hint or (None if name in BUILT_IN else _OPTIONS)  # what ours refuse, they refuse by name
+        raise UsageError(f"the strategy {name} cannot be made: {error.message}", hint=hint) from error
     except Exception as error:  # the class is the user's code, and may fail in any way
         raise UsageError(
             f"the strategy {name} cannot be made: {type(error).__name__}: {error}",

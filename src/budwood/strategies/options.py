@@ -52,7 +52,8 @@ def dealt(name: str, given: object, n: int) -> list[str]:
         raise UsageError(f"{name} is {given!r}; it takes a list of texts")
     texts = [text(f"one of {name}", each) for each in given]
     if len(texts) > n:
-        raise UsageError(f"{len(texts)} {name} and {n} attempts: some would never be used", hint=f"n = {len(texts)}")
+        attempts = "1 attempt" if n == 1 else f"{n} attempts"
+        raise UsageError(f"{len(texts)} {name} and {attempts}: some would never be used", hint=f"n = {len(texts)}")
     return texts
 
 
