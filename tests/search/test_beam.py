@@ -260,3 +260,10 @@ def test_a_run_may_stop_after_each_depth() -> None:
         pauses.append(strategy.pauses(len(played.answers)))
     assert [bool(pause) for pause in pauses] == [False, True, True]
     assert pauses[1].startswith("depth 1 is judged")
+
+
+def test_a_metric_that_is_not_there_is_named() -> None:
+    scoring = Scoring(stages=SCORING.stages, metrics={"score": Metric(), "size": Metric()})
+    played = play(beam(ideas(a="+1"), scoring=scoring))
+    assert played.reason == "root_failed"
+    assert [j.why for j in played.judgements[1]] == ["it has no size, by which it is ranked"]

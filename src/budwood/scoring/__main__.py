@@ -36,10 +36,12 @@ class Commands:
         if results is not None:
             results.unlink(missing_ok=True)  # rows of another setting, or of an earlier candidate, are none of its own
         printed = self._run(stage, setting=setting, repeat=repeat)
+        if setting is not None and results is None and not printed.strip():
+            return []  # a row of the sweep that is missing
         try:
             return [read_metrics(printed)] if results is None else read_rows(results)
         except Unreadable as error:
-            raise Failed(f"{_name(stage)}: {error}") from error
+            raise Failed(f"{_name(stage, setting)}: {error}") from error
 
     def _run(self, stage: Stage, *, setting: str | None, repeat: int) -> str:
         environ = {
@@ -57,17 +59,18 @@ class Commands:
             os.killpg(process.pid, signal.SIGKILL)
             with suppress(subprocess.TimeoutExpired):  # what left its session may hold the pipe; it is not waited for
                 process.communicate(timeout=_GRACE_S)
-            raise Failed(f"{_name(stage)} took more than {stage.timeout_s:g} s") from None
+            raise Failed(f"{_name(stage, setting)} took more than {stage.timeout_s:g} s") from None
         sys.stderr.buffer.write(printed)
         sys.stderr.flush()
         if process.returncode:
             how = f"exit code {process.returncode}" if process.returncode > 0 else f"signal {-process.returncode}"
-            raise Failed(f"{_name(stage)} failed: {how}")
+            raise Failed(f"{_name(stage, setting)} failed: {how}")
         return printed.decode("utf-8", "replace")
 
 
-def _name(stage: Stage) -> str:
-    return f"score {stage.name}" if stage.name else "score"
+def _name(stage: Stage, setting: str | None) -> str:
+    name = f"score {stage.name}" if stage.name else "score"
+    return name if setting is None else f"{name} with {setting}"
 
 
 def main() -> int:

@@ -118,7 +118,12 @@ def _why_not(node: Node, scoring: Scoring, rank: float | None) -> str:
     if not told.done:
         return how_it_ended(told)
     why = gate(scoring, told.score, None if node.parent is None else node.parent.score)
-    return why or ("" if rank is not None else "it lacks a metric that it is ranked by, or the root does")
+    return why or ("" if rank is not None else _why_no_rank(scoring, told.score))
+
+
+def _why_no_rank(scoring: Scoring, score: Score | None) -> str:
+    lacking = [name for name in scoring.metrics if score is None or name not in score.metrics]
+    return f"it has no {lacking[0]}, by which it is ranked" if lacking else "its rank is no number to compare"
 
 
 def how_it_ended(told: Told) -> str:
