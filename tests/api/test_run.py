@@ -87,7 +87,7 @@ def test_the_result_of_one_task_or_why_it_has_none(world: World) -> None:
 
 def test_lanes_have_their_tasks_and_what_they_took(world: World) -> None:
     [lane] = done(world).lanes()
-    assert (lane.id, lane.tasks, lane.cost_usd) == ("a", ("first", 4), 0.25)
+    assert (lane.id, lane.state, lane.tasks, lane.cost_usd) == ("a", "waiting", ("first", 4), 0.25)
     assert {state.value: number for state, number in lane.counts.items()} == {"done": 2}
     assert lane.duration_s > 0
 

@@ -117,7 +117,7 @@ def test_every_kind_of_event_has_a_sentence() -> None:
         "lane x merged: budwood/night and main at 0123456789ab",
         "main has moved to 0123456789ab: merged again",
         "main does not move: it is rebased",
-        "lane x is held back: verify fails with it",
+        "lane x is broken: verify fails with it",
         "task b is in conflict in f (marks); to be solved in w1",
         "the conflicts of task b are solved (person): 0123456789ab",
         "d was created by b: d",

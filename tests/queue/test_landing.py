@@ -10,6 +10,7 @@ from tests.cli.world import wait_for
 from tests.queue.plans import conflict_of, doing, events, lane, lanes, published, shell, solve
 from tests.workshop.site import Site, do, steps, task
 
+import budwood
 from budwood._core.events import AttemptQueued, LaneHeld, LanesJoined, LanesMerged, TaskReviewed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -74,11 +75,30 @@ def test_verify_names_the_lane_that_broke_it_and_publishes_the_others(site: Site
     said = site.call("run", "plan.toml", code=1)
     [held] = events(site, LaneHeld)
     assert held.line == "lane l3"
-    assert "; held back: lane l3\n" in site.call("resume", "plan", "--quiet", code=1).err
-    assert "held      lane l3: verify passes without it and fails with it" in said.err
+    assert "; broken: lane l3\n" in site.call("resume", "plan", "--quiet", code=1).err
+    assert "broken    lane l3: verify passes without it and fails with it" in said.err
     [merged] = events(site, LanesMerged)
     assert [line for line, _ in merged.lines] == ["lane l0", "lane l1", "lane l2", "lane l4"]
     assert "f3.txt" not in site.git("ls-tree", "--name-only", "budwood/plan").split()
+    assert lanes(site) == {"l0": "merged", "l1": "merged", "l2": "merged", "l3": "broken", "l4": "merged"}
+
+
+def test_a_lane_is_merging_while_it_is_verified_also_when_nobody_drives_and_by_python(site: Site) -> None:
+    go = site.root.parent / "go"
+    verify = f"touch '{go}-began'; until [ -e '{go}' ]; do sleep 0.1; done"
+    site.agents(lane("x", x__txt="x\n"), lane("y", y__txt="y\n"), verify=verify)
+    driver = site.start("run", "plan.toml")
+    wait_for(Path(f"{go}-began").exists, what="verify")
+    assert lanes(site) == {"x": "merging", "y": "merging"}
+    driver.kill()
+    driver.communicate()
+    assert lanes(site) == {"x": "merging", "y": "merging"}
+    by_python = budwood.open_run("plan", directory=site.root)
+    assert [lane.state for lane in by_python.lanes()] == ["merging", "merging"]
+    go.touch()
+    site.call("resume", "plan")
+    assert lanes(site) == {"x": "merged", "y": "merged"}
+    assert [lane.state for lane in by_python.lanes()] == ["merged", "merged"]
 
 
 def test_a_retry_verifies_anew_what_was_held_and_nothing_of_before(site: Site) -> None:
@@ -89,7 +109,7 @@ def test_a_retry_verifies_anew_what_was_held_and_nothing_of_before(site: Site) -
     before = site.events()
     forgiven.touch()
     said = site.call("retry", "plan")
-    assert "what was held back is merged again" in said.out + said.err
+    assert "what is broken is merged again" in said.out + said.err
     assert lanes(site)["l1"] == "merged"
     known = {event.task for event in before if isinstance(event, AttemptQueued)}
     [again] = [event.task for event in site.events()[len(before) :] if isinstance(event, AttemptQueued)]
@@ -169,13 +189,13 @@ def conflict_path(site: Site) -> Path:
     return Path(conflict_of(site, "lane y").path)
 
 
-def test_a_conflict_that_is_solved_wrongly_is_held_by_verify(site: Site) -> None:
+def test_a_conflict_that_is_solved_wrongly_does_not_pass_verify(site: Site) -> None:
     site.agents(lane("x", README__md="by x\n"), lane("y", README__md="by y\n"), verify="! grep -q broken README.md")
     site.call("run", "plan.toml", code=5)
     solve(site, conflict_of(site, "lane y").path, "README.md", "broken\n")
     program = "import budwood; print(budwood.resume('plan').wait().exit_code)"
     assert shell(site, f'{sys.executable} -c "{program}"') == "1"
-    assert lanes(site)["y"] == "held"
+    assert lanes(site)["y"] == "broken"
     assert published(site, "README.md") == "by x"
 
 

@@ -72,6 +72,23 @@ class Review(StrEnum):
     MERGED = "merged"
 
 
+class LanePhase(StrEnum):
+    """Where a lane stands."""
+
+    OPEN = "open"
+    WAITING = "waiting"
+    """All is done, and waits to be decided about or merged."""
+    MERGING = "merging"
+    """The merge queue is at work on it: merged with others, verified, published, or its conflict given to an agent."""
+    CONFLICT = "conflict"
+    """It cannot be merged, or a task could not start because what it stands on cannot be."""
+    BROKEN = "broken"
+    """It, or what was merged with it, did not pass verify."""
+    HELD = "held"
+    """A task of it failed, was skipped or cancelled."""
+    MERGED = "merged"
+
+
 OPEN_ATTEMPT = frozenset({AttemptPhase.QUEUED, AttemptPhase.RUNNING, AttemptPhase.NEEDS_INPUT, AttemptPhase.SCORING})
 ENDED_TASK = frozenset({TaskPhase.DONE, TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED})
 ENDED_RUN = frozenset({RunPhase.FINISHED, RunPhase.CANCELLED})

@@ -126,7 +126,7 @@ class Run:
         """List its lanes, in the order of the plan."""
         state = self._look.state()
         with self._look.rows() as (_, rows):
-            return lane_views(rows, state.lanes)
+            return lane_views(rows, state)
 
     def results(self) -> list[Result]:
         """List how its tasks ended that were tried, in task order."""

@@ -11,8 +11,11 @@ import msgspec
 from msgspec import UNSET
 
 from budwood._core.events import AttemptEnded, Recorded
-from budwood._core.model import ENDED_TASK, AttemptPhase, LaneSpec, TaskId, TaskPhase
+from budwood._core.landing import members
+from budwood._core.lane_phase import lane_phase
+from budwood._core.model import ENDED_TASK, AttemptPhase, LanePhase, LaneSpec, TaskId, TaskPhase
 from budwood._core.rows import AttemptRow, TaskRow
+from budwood._core.state import RunState
 from budwood.errors import TaskFailed, UsageError
 
 _SUCCEEDED = AttemptPhase.SUCCEEDED
@@ -72,6 +75,7 @@ class Lane:
 
     id: TaskId
     name: str
+    state: LanePhase
     after: tuple[TaskId, ...]
     tasks: tuple[TaskId, ...]
     counts: dict[TaskPhase, int]
@@ -161,18 +165,25 @@ def batch_views(rows: Rows) -> list[Batch]:
     ]
 
 
-def lane_views(rows: Rows, lanes: Iterable[LaneSpec]) -> list[Lane]:
+def lane_views(rows: Rows, state: RunState) -> list[Lane]:
     """Describe every lane, in the order of the plan."""
+    inside = members(state)
     grouped: dict[str, list[TaskRow]] = {}
     for task in rows.tasks:
         grouped.setdefault(str(task.lane), []).append(task)
-    return [_lane_view(rows, lane, grouped.get(str(lane.id), [])) for lane in lanes]
+    found = []
+    for lane in state.lanes:
+        line = f"lane {lane.id}"
+        phase = lane_phase(state, line, inside.get(line, ()))
+        found.append(_lane_view(rows, lane, phase, grouped.get(str(lane.id), [])))
+    return found
 
 
-def _lane_view(rows: Rows, lane: LaneSpec, tasks: Sequence[TaskRow]) -> Lane:
+def _lane_view(rows: Rows, lane: LaneSpec, phase: LanePhase, tasks: Sequence[TaskRow]) -> Lane:
     return Lane(
         id=lane.id,
         name=lane.name,
+        state=phase,
         after=lane.after,
         tasks=tuple(task.id for task in tasks),
         counts=dict(Counter(task.phase for task in tasks)),

@@ -31,7 +31,7 @@ def landing_lines(state: RunState) -> Iterator[str]:
             yield f"            {one_line(conflict.reason)}"
         yield f"            solve it in {conflict.path}, commit there, then budwood resume {name}"
     for line, held in landing.held.items():
-        yield f"  held      {one_line(line)}: {one_line(held.reason)}"
+        yield f"  broken    {one_line(line)}: {one_line(held.reason)}"
     yield from _left_out(state)
     if landing.stopped is not None:
         what = f"{landing.stopped.into} stays as it is" if landing.stopped.into else "nothing was merged"

@@ -219,7 +219,7 @@ def _unmerged(state: RunState, line: str) -> Iterator[Reason]:
         text = f"{line} is in conflict with what is merged: {some(conflict.files)}; to be solved in {conflict.path}"
         yield Reason(kind="conflict", text=text if not conflict.reason else f"{text} ({conflict.reason})")
     if held is not None:
-        yield Reason(kind="held", text=f"{line} is held back: {held.reason}", task=held.task)
+        yield Reason(kind="broken", text=f"{line} is broken: {held.reason}", task=held.task)
 
 
 def _ended_well(state: RunState) -> Reason:

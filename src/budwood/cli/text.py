@@ -17,15 +17,20 @@ _COLOURS = {
     "done": "green",
     "finished": "green",
     "succeeded": "green",
+    "merged": "green",
     "failed": "red",
+    "conflict": "red",
+    "broken": "red",
     "timed_out": "red",
     "abandoned": "red",
     "paused": "yellow",
     "waiting": "yellow",
+    "held": "yellow",
     "skipped": "yellow",
     "cancelled": "yellow",
     "active": "cyan",
     "running": "cyan",
+    "merging": "cyan",
 }
 
 

@@ -112,7 +112,7 @@ def in_one_line(verdict: Verdict, state: RunState) -> str:
     landing, nobody = state.landing, why_undecided(state)
     wrong = [
         f"in conflict: {some(landing.conflicts)}" if landing.conflicts else "",
-        f"held back: {some(landing.held)}" if landing.held else "",
+        f"broken: {some(landing.held)}" if landing.held else "",
         f"not merged: {landing.stopped.reason}" if landing.stopped is not None else "",
         f"none was chosen: {nobody}" if nobody else "",
     ]

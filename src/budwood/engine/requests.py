@@ -161,7 +161,7 @@ def _retry(state: RunState, wish: Wish) -> Done:
             )
     ids = tuple(state.tasks[number].spec.id for number in _with_relatives(state, tasks))
     events.append(TasksRetried(tasks=ids))
-    return events, f"tasks wanted again: {len(ids)}" if ids else "what was held back is merged again"
+    return events, f"tasks wanted again: {len(ids)}" if ids else "what is broken is merged again"
 
 
 def _with_relatives(state: RunState, tasks: list[TaskState]) -> list[int]:

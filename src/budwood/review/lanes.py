@@ -4,29 +4,16 @@ Knows the state and git; must not know what a branch is called.
 """
 
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 
 from msgspec import Struct
 
 from budwood._core.landing import members
-from budwood._core.model import ENDED_TASK, Review, TaskId, TaskPhase
+from budwood._core.lane_phase import lane_phase
+from budwood._core.model import LanePhase, TaskId, TaskPhase
 from budwood._core.state import RunState, TaskState
 from budwood.review.changes import entries
 from budwood.workspaces.git import Git
 from budwood.workspaces.merging import is_ancestor
-
-
-class LanePhase(StrEnum):
-    """Where a lane stands."""
-
-    OPEN = "open"
-    WAITING = "waiting"
-    """All is done, and waits to be decided about or merged."""
-    CONFLICT = "conflict"
-    """It cannot be merged, or a task could not start because what it stands on cannot be."""
-    HELD = "held"
-    """A task of it did not succeed, or what was merged with it did not pass."""
-    MERGED = "merged"
 
 
 class Lane(Struct, frozen=True, kw_only=True):
@@ -54,7 +41,7 @@ def look_at_lanes(state: RunState, git: Git, *, branch_of: Callable[[str], str |
         first = tasks[0].spec
         yield Lane(
             lane=first.id if first.lane is None else first.lane,
-            phase=_in_queue(state, line, tasks) or phase_of(tasks),
+            phase=lane_phase(state, line, numbers),
             branch=branch_of(line),
             head=head,
             done=sum(task.phase is TaskPhase.DONE for task in tasks),
@@ -62,17 +49,6 @@ def look_at_lanes(state: RunState, git: Git, *, branch_of: Callable[[str], str |
             files=0 if head is None else len(entries(git, terms.base, head)),
             cost_usd=round(sum(task.cost_usd for task in tasks), 6),
         )
-
-
-def _in_queue(state: RunState, line: str, tasks: list[TaskState]) -> LanePhase | None:
-    """Say where a line stands by the merge queue, if that was stopped by it, or nobody has to decide about it."""
-    if line in state.landing.conflicts:
-        return LanePhase.CONFLICT
-    if line in state.landing.held:
-        return LanePhase.HELD
-    changed_nothing = all(task.phase is TaskPhase.DONE and task.review is None for task in tasks)
-    merged = state.landing.merged.get(line)
-    return LanePhase.MERGED if changed_nothing and merged and merged == state.heads.get(line) else None
 
 
 def within(state: RunState, git: Git, commit: str) -> list[TaskState]:
@@ -87,14 +63,3 @@ def within(state: RunState, git: Git, commit: str) -> list[TaskState]:
         for task in done
         if task.made is not None and task.made.left.files and is_ancestor(git, task.made.left.candidate, commit)
     ]
-
-
-def phase_of(tasks: list[TaskState]) -> LanePhase:
-    """Say where a lane of these tasks stands."""
-    lost = [task for task in tasks if task.phase in ENDED_TASK and task.phase is not TaskPhase.DONE]
-    if lost:
-        return LanePhase.CONFLICT if any(task.error_type == "conflict" for task in lost) else LanePhase.HELD
-    if any(task.phase is not TaskPhase.DONE for task in tasks):
-        return LanePhase.OPEN
-    decided = [task.review for task in tasks if task.review is not None]
-    return LanePhase.MERGED if decided and set(decided) == {Review.MERGED} else LanePhase.WAITING

@@ -192,7 +192,11 @@ def of_lanes(ground: Ground) -> None:
         (3, "waiting", "epic-3-frontend"),
     ]
     assert asked(night.root, "SELECT lane, done, tasks FROM lanes ORDER BY lane") == [(1, 3, 3), (2, 2, 2), (3, 2, 2)]
-    assert [(lane.id, lane.tasks) for lane in ground.shared.guide.lanes()] == [(1, (1, 2, 3)), (2, (4, 5)), (3, (6, 7))]
+    assert [(lane.id, lane.state, lane.tasks) for lane in ground.shared.guide.lanes()] == [
+        (1, "waiting", (1, 2, 3)),
+        (2, "waiting", (4, 5)),
+        (3, "waiting", (6, 7)),
+    ]
 
 
 @tries("`db.get_session(session_id)`", "`session['total_cost']`, `session['duration_seconds']`")

@@ -88,7 +88,7 @@ class MergeStopped(Fact, frozen=True, tag="merge_stopped"):
 
 
 class LaneHeld(Fact, frozen=True, tag="lane_held"):
-    """A finished line of history is not merged: with it, what was merged does not pass."""
+    """A finished line of history is broken, and not merged: with it, what was merged does not pass."""
 
     line: str
     head: str

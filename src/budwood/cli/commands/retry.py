@@ -31,7 +31,7 @@ def command(
 ) -> int:
     """Try again what failed, was cancelled or skipped in RUN, or only some TASKS of it.
 
-    They get their retries anew; lanes that were held back are merged and verified again. If nobody drives the run, this
+    They get their retries anew; lanes that are broken are merged and verified again. If nobody drives the run, this
     command does.
 
     \b
