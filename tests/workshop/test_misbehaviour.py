@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import socket
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ from tests.workshop.site import Site, do, task
 
 from budwood._core.events import AttemptEnded
 from budwood._core.model import AttemptPhase
+from budwood.executors.local.access import read_access
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 SECRET = "sk-not-to-be-seen-by-anybody"
@@ -50,6 +52,7 @@ COMMANDS = {
     "odd-names": ODD_NAMES,
     "server": f'setsid python3 -c "{SERVER}" > /dev/null 2>&1 & echo port $BUDWOOD_PORT_1',
     "prints-key": 'echo "my key is $THE_TOKEN"; echo "$THE_TOKEN" | cut -c1-10; echo "${THE_TOKEN}again" >&2',
+    "prints-token": 'echo "$BUDWOOD_TOKEN" "${BUDWOOD_TOKEN##*:}"; cat "$BUDWOOD_ACCESS"; env',
 }
 
 
@@ -200,6 +203,23 @@ def test_a_key_that_it_printed_is_nowhere(night: Site) -> None:
         for path in folder.rglob("*"):
             if path.is_file() and path.stat().st_size < 1_000_000:
                 assert SECRET.encode() not in path.read_bytes(), path
+
+
+def test_the_token_it_prints_and_what_tokens_are_made_with_are_masked(night: Site) -> None:
+    ended(night, "prints-token")
+    [access] = (night.root / ".budwood").rglob("access.json")
+    secret = read_access(access).secret
+    log = night.log_of("prints-token")
+    assert secret not in log
+    assert '"secret":"[masked]"' in log
+    assert re.findall(r"BUDWOOD_TOKEN=(.*)", log) == [f"{night.state().id}:{_number(night)}.1:[masked]"]
+    for path in (night.root / ".budwood" / "runs").rglob("*"):
+        if path.is_file() and path != access:
+            assert secret.encode() not in path.read_bytes(), path
+
+
+def _number(night: Site) -> int:
+    return next(task.number for task in night.state().tasks if task.spec.id == "prints-token")
 
 
 def test_no_attempt_changed_what_is_the_users(night: Site) -> None:

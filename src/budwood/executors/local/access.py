@@ -27,8 +27,14 @@ class Access(Struct, frozen=True, kw_only=True):
 
     def token(self, work_id: str) -> str:
         """Make the token of one attempt: whose it is, and the proof."""
-        whose = f"{self.run}:{work_id}"
-        return f"{whose}:{hmac.digest(self.secret.encode(), whose.encode(), 'sha256').hex()}"
+        return f"{self.run}:{work_id}:{self._proof(work_id)}"
+
+    def secrets(self, work_id: str) -> tuple[str, ...]:
+        """List what one attempt could print that others must not read: its proof, and what proofs are made with."""
+        return self._proof(work_id), self.secret
+
+    def _proof(self, work_id: str) -> str:
+        return hmac.digest(self.secret.encode(), f"{self.run}:{work_id}".encode(), "sha256").hex()
 
     def fits(self, token: str) -> bool:
         """Say whether a token is one of this run's."""

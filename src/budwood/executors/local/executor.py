@@ -264,9 +264,11 @@ class LocalExecutor(Executor):
         env = self._place.environment(work.env_pass, work.env)
         env["BUDWOOD_MARK"] = self._place.mark(work.id)
         env["BUDWOOD_USAGE"] = f"{directory}/usage.json"
+        mask = work.mask
         if self._access is not None:
             env["BUDWOOD_ACCESS"] = str(self._access.file)
             env["BUDWOOD_TOKEN"] = self._access.token(work.id)
+            mask += self._access.secrets(work.id)
         return Start(
             fence=self._fence,
             attempt=work.id,
@@ -282,7 +284,7 @@ class LocalExecutor(Executor):
             contain=work.contain,
             forget=slot.forget,
             inline_log_bytes=INLINE_LOG_BYTES,
-            mask=maskable(work.mask),
+            mask=maskable(mask),
         )
 
     def _hear(self, slot: Slot, message: FromSupervisor) -> None:
