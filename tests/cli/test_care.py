@@ -195,14 +195,14 @@ def killed(evening: Evening) -> Iterator[Path]:
 def test_what_ended_without_a_driver_is_recovered_and_its_lease_ends(evening: Evening, killed: Path) -> None:
     still = evening.call("recover", "held").out
     assert still == "left  attempt 1 at task held is still running; budwood resume takes it over\n"
-    assert "/0.1 has it" in evening.call("gc").out
+    assert "attempt 1 at task held of run held has it" in evening.call("gc").out
     killed.touch()
     attempt = next((evening.root / ".budwood" / "runs").glob("*/attempts/0.1/begun")).parent
     wait_for((attempt / "result.json").exists, what="the attempt to end")
     ran = evening.call("recover", "held")
     assert ran.out == (
         "recovered  attempt 1 at task held: succeeded\nrecovered  branch task-held\n"
-        "cleaned  the lease of workspace 0.1\n"
+        "cleaned  the lease on the workspace of attempt 1 at task held\n"
     )
     state = evening.state("held")
     assert state.task("held").phase is TaskPhase.DONE

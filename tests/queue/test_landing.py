@@ -273,6 +273,7 @@ def test_agents_may_try_what_a_person_was_asked_and_the_next_one_where_one_faile
     made = (lane("x", README__md="by x\n"), lane("y", README__md="by y\n"))
     site.agents(*made, verify="test -e README.md", backoff="10ms")
     site.call("run", "plan.toml", code=5)
+    assert f"{conflict_path(site)}  the conflict of lane y of run plan has it" in site.call("gc").out
     half = conflict_path(site) / "half.txt"
     half.write_text("a person's\n")
     site.call("merge", "plan", "--resolve", "idle", code=5)

@@ -5,13 +5,18 @@ Called by the machine only, so that replay gives the same. Knows the state; must
 
 from budwood._core.commands import AcceptCandidate, Command, WakeAccount
 from budwood._core.events import AttemptEnded, TaskReviewed
-from budwood._core.model import BEST_OF, PLAN, AttemptPhase, Review, TaskSpec, Told
+from budwood._core.model import BEST_OF, PLAN, AttemptPhase, Review, TaskId, TaskSpec, Told
 from budwood._core.state import GoOn, Made, Note, Remark, RunState, TaskState
 
 
 def lane_of(spec: TaskSpec) -> str:
     """Name the line of history that a task belongs to; one without a lane has a line of its own."""
-    return f"task {spec.id}" if spec.lane is None else f"lane {spec.lane}"
+    return line_of(spec.id, spec.lane)
+
+
+def line_of(task: TaskId, lane: TaskId | None) -> str:
+    """Name the line of history of a task in a lane, or in none."""
+    return f"task {task}" if lane is None else f"lane {lane}"
 
 
 def is_searched(state: RunState, task: TaskState) -> bool:

@@ -3,7 +3,7 @@
 Knows the project and where its workspaces lie. What may go is decided by whoever keeps it.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from budwood._core.model import ENDED_RUN
@@ -22,8 +22,12 @@ from budwood.workspaces.gc import Left, Removable, apply_gc, plan_gc, take_stock
 class Clearing:
     """What one project has lying around; `ended` are the runs that are over, as their refs are called."""
 
-    def __init__(self, project: Project, resolved: Resolved, *, ended: Collection[str]) -> None:
+    def __init__(
+        self, project: Project, resolved: Resolved, *, ended: Collection[str], named: Callable[[str], str]
+    ) -> None:
         self._ended = ended
+        self._named = named
+        """Puts who has a directory into words."""
         self._pools: list[tuple[Path, Ground]] = []
         kinds: list[KindName] = []
         if find_repository(project.root, project.environ) is not None:
@@ -56,13 +60,13 @@ class Clearing:
     def _pool(
         self, folder: Path, ground: Ground, *, ended: Collection[str], pinned: bool, really: bool
     ) -> tuple[list[Removable], list[Left]]:
-        stock = take_stock(folder, ground.repository)
+        stock = take_stock(folder, ground.repository, named=self._named)
         planned = plan_gc(stock, ended=ended, pinned=pinned)
         reasons = ((place.path, place.why_it_stays(pinned=pinned)) for place in stock.places)
         stays = [Left(where=str(path), why=why) for path, why in reasons if why is not None]
         if not really:
             return planned, stays
-        left = apply_gc(folder, ground.repository, planned, pinned=pinned)
+        left = apply_gc(folder, ground.repository, planned, pinned=pinned, named=self._named)
         stayed = {each.where for each in left}
         return [each for each in planned if each.where not in stayed], [*stays, *left]
 

@@ -14,6 +14,7 @@ from budwood._core.rows import AttemptRow
 from budwood.errors import LeaseHeld
 from budwood.project.asking import Asked
 from budwood.project.desk import Desk, all_left, sit_down
+from budwood.project.holders import HolderNames
 from budwood.review.mending import mend_refs, prune_entries
 from budwood.stores import Store
 
@@ -42,7 +43,8 @@ def recover(asked: Asked, *, has_workspaces: bool, alone: Callable[[], None]) ->
         alone()
     _tell_attempts(store, row.id, attempts, found)
     if desk is not None:
-        _tell_places(before, _Look(sit_down(store, row)), found)
+        names = HolderNames(store)
+        _tell_places(before, _Look(sit_down(store, row)), found, named=lambda work: names.work(row.id, work))
         entries = prune_entries(desk.repository, desk.pool_folder)
         found.cleaned += (f"entry {name} of a linked worktree that is gone" for name in entries)
     return found
@@ -95,8 +97,8 @@ def _tell_attempts(store: Store, run: str, attempts: list[AttemptRow], found: Re
             found.left.append(f"{name} is still {now.phase.value}; budwood resume takes it over")
 
 
-def _tell_places(before: _Look, after: _Look, found: Recovery) -> None:
-    found.cleaned += (f"the lease of workspace {each}" for each in sorted(before.held - after.held))
+def _tell_places(before: _Look, after: _Look, found: Recovery, *, named: Callable[[str], str]) -> None:
+    found.cleaned += (f"the lease on the workspace of {named(each)}" for each in sorted(before.held - after.held))
     for lane, commit in after.stand.items():
         if commit is None:
             found.left.append(f"branch {after.names[lane]} is not where the run left it, and stays as it is")

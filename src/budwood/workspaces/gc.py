@@ -6,7 +6,7 @@ must not know runs but by name, or print.
 """
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -83,11 +83,11 @@ class Left(Struct, frozen=True, kw_only=True):
     why: str
 
 
-def take_stock(folder: Path, repository: Repository) -> Stock:
-    """List the directories of a pool and the refs of its repository."""
+def take_stock(folder: Path, repository: Repository, *, named: Callable[[str], str] = str) -> Stock:
+    """List the directories of a pool and the refs of its repository; `named` puts a holder into words."""
     working = working_directories()
     return Stock(
-        places=tuple(_found(place, working) for place in places_in(folder)),
+        places=tuple(_found(place, working, named) for place in places_in(folder)),
         rests=tuple(sorted(folder.glob(f"{REMOVED}*"))),
         refs=tuple(
             RunRefs(run=run, count=len(refs), bytes=size_of(repository.common / ROOT / run))
@@ -120,7 +120,13 @@ def plan_gc(stock: Stock, *, ended: Collection[str], pinned: bool = False, force
 
 
 def apply_gc(
-    folder: Path, repository: Repository, planned: Iterable[Removable], *, pinned: bool = False, force: bool = False
+    folder: Path,
+    repository: Repository,
+    planned: Iterable[Removable],
+    *,
+    pinned: bool = False,
+    force: bool = False,
+    named: Callable[[str], str] = str,
 ) -> list[Left]:
     """Remove what was planned, if it still may go; return what stayed. May be repeated after a crash."""
     places = {str(place.tree): place for place in places_in(folder)}
@@ -129,7 +135,7 @@ def apply_gc(
         if each.where.startswith(ROOT):
             fold(repository, each.where.removeprefix(ROOT).rstrip("/"))
         elif each.where in places:
-            why = _remove(places[each.where], folder, repository, pinned=pinned, force=force)
+            why = _remove(places[each.where], folder, repository, named, pinned=pinned, force=force)
             if why is not None:
                 left.append(Left(where=each.where, why=why))
         elif Path(each.where).parent == folder and Path(each.where).name.startswith(REMOVED):
@@ -149,12 +155,14 @@ def _removable(place: FoundPlace) -> Removable:
     return Removable(what=what, where=str(place.path), bytes=place.bytes, how_to_get_back=back)
 
 
-def _remove(place: Place, folder: Path, repository: Repository, *, pinned: bool, force: bool) -> str | None:
+def _remove(
+    place: Place, folder: Path, repository: Repository, named: Callable[[str], str], *, pinned: bool, force: bool
+) -> str | None:
     """Remove a place, after another look, or return why not; what is half removed must not be handed out."""
     with locked(folder):
         if not place.folder.exists():
             return None
-        why = _found(place, working_directories()).why_it_stays(pinned=pinned, force=force)
+        why = _found(place, working_directories(), named).why_it_stays(pinned=pinned, force=force)
         if why is not None:
             return why
         rest = folder / f"{REMOVED}{place.folder.name}"
@@ -167,15 +175,15 @@ def _remove(place: Place, folder: Path, repository: Repository, *, pinned: bool,
     return None
 
 
-def _found(place: Place, working: Collection[tuple[Path, str]]) -> FoundPlace:
-    held, shut = place.held, place.shut
+def _found(place: Place, working: Collection[tuple[Path, str]], named: Callable[[str], str]) -> FoundPlace:
+    held, shut, pinned = place.held, place.shut, place.pinned
     return FoundPlace(
         path=place.tree,
         bytes=size_of(place.folder),
-        holder=None if held is None else held.holder,
+        holder=None if held is None else named(held.holder),
         shut=None if shut is None else shut.reason,
         is_kept=shut is None or shut.is_kept,
-        pinned=place.pinned,
+        pinned=None if pinned is None else named(pinned),
         used_by=tuple(name for path, name in working if path.is_relative_to(place.folder)),
     )
 

@@ -1,11 +1,15 @@
 """`budwood gc`: what lies around and nobody needs any more."""
 
+from collections.abc import Callable
+from contextlib import ExitStack
+
 import click
 from msgspec.structs import asdict
 
 from budwood.cli.looking import json_option, note, store_option, write_json
 from budwood.cli.tables import Column, write_table
 from budwood.project.clearing import Clearing, ended_runs
+from budwood.project.holders import HolderNames
 from budwood.project.place import find_project
 from budwood.project.words import size
 from budwood.workspaces.gc import Left, Removable
@@ -35,11 +39,13 @@ def command(pinned: bool, really: bool, as_json: bool, where: str | None) -> Non
     """
     project = find_project()
     resolved = project.resolve(flags={"store": where})
-    ended: list[str] = []
-    if project.has_store(resolved):
-        with project.open_store(resolved, create=False) as store:
-            ended = ended_runs(store)
-    going, stays = Clearing(project, resolved, ended=ended).clear(pinned=pinned, really=really)
+    with ExitStack() as opened:
+        ended: list[str] = []
+        named: Callable[[str], str] = str
+        if project.has_store(resolved):
+            store = opened.enter_context(project.open_store(resolved, create=False))
+            ended, named = ended_runs(store), HolderNames(store)
+        going, stays = Clearing(project, resolved, ended=ended, named=named).clear(pinned=pinned, really=really)
     if as_json:
         shapes = {"removable": [asdict(each) for each in going], "left": [asdict(each) for each in stays]}
         write_json({"applied": really, **shapes})

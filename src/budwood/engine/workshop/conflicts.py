@@ -51,7 +51,7 @@ class Conflicts:
         """Make what is needed to solve a conflict; one that git has seen solved before is solved here."""
         if wanted.agent is not None:
             return ErrandAdded(task=self._for_agent(wanted, wanted.agent))
-        holder = self._holder(f"merge-{_name(wanted.line)}")
+        holder = self._holder(conflict_name(wanted.line))
         found = self._laid_out(holder)
         if found is not None and found.base != wanted.head:
             self._put_by(wanted.line, holder, why="a conflict that is another by now")
@@ -86,7 +86,7 @@ class Conflicts:
 
     def look(self, conflict: LaneConflicted) -> Event:
         """Say whether what somebody committed there solves it; what they left is kept before it is believed."""
-        holder = self._holder(f"merge-{_name(conflict.line)}")
+        holder = self._holder(conflict_name(conflict.line))
         found = self._laid_out(holder)
         if found is None:
             solved = self._put_by_before(conflict)
@@ -106,7 +106,7 @@ class Conflicts:
         """Keep what lies where conflicts of these lines were to be solved, which are merged by now, by another way."""
         held = set(self._pool.holders())
         for line in lines:
-            holder = self._holder(f"merge-{_name(line)}")
+            holder = self._holder(conflict_name(line))
             if holder in held and self._laid_out(holder) is not None:
                 self._put_by(line, holder, why="merged by now")
 
@@ -199,6 +199,11 @@ def marked_files(git: Git, commit: str, files: Iterable[str]) -> tuple[str, ...]
         if entry.startswith(("100644", "100755")) and _MARK.search(git.run("cat-file", "blob", entry.split()[2])):
             found.append(path)
     return tuple(found)
+
+
+def conflict_name(line: str) -> str:
+    """Name the conflict of a line where a directory is held for it."""
+    return f"merge-{_name(line)}"
 
 
 def _name(line: str) -> str:
