@@ -1,5 +1,7 @@
 """Lines of history: what a task starts with, where its branch goes, and what happens when two do not fit together."""
 
+import shlex
+
 import pytest
 from tests.workshop.site import Site, do, task
 
@@ -55,6 +57,50 @@ def test_lanes_that_do_not_fit_together_stop_what_needs_both_and_nothing_else(si
     assert end.error.message == "what b made does not fit with what a made: README.md"
     assert site.end_of("other").phase is AttemptPhase.SUCCEEDED
     assert site.belongings() == before
+
+
+AGENT = """
+import os
+task, wish = os.environ["BUDWOOD_TASK"], open(os.environ["BUDWOOD_PROMPT_FILE"]).read()
+name = "README.md" if task in "ab" and "make room" not in wish else f"{task}.txt"
+open("README.md", "w").write("a project\\n")
+open(name, "w").write(f"by {task}\\n")
+"""
+
+
+def test_what_is_said_to_help_where_work_does_not_fit_together_does(site: Site) -> None:
+    (site.root.parent / "agent.py").write_text(AGENT)
+    agent = f'[agents.made]\nagent = "command"\ncommand = ["python3", {str(site.root.parent / "agent.py")!r}]\n'
+    (site.root / "budwood.toml").write_text(agent)
+    after = {"a": [], "b": [], "both": ["a", "b"], "last": ["both"]}
+    site.agents(*(task(name, "do it", agent="made", after=needs) for name, needs in after.items()))
+    said = [site.call("run", "plan.toml", code=1)]
+    said += [site.call("why", "plan", *words) for words in ((), ("both",), ("last",))]
+    for each in said:
+        assert "hint: budwood revise plan TASK TEXT tells one of those that do not fit to make room; then" in each.err
+        assert "then budwood retry plan both" in each.err
+    assert "made: README.md (another try would find the same)" in said[2].out
+    site.call("revise", "plan", "b", "make room for a", code=1)
+    site.call("retry", "plan", "both")
+    assert site.end_of("last").phase is AttemptPhase.SUCCEEDED
+
+
+def test_commands_whose_work_does_not_fit_together_are_told_to_be_put_in_order(site: Site) -> None:
+    def plan(*after: str) -> None:
+        made = 'run = "echo $BUDWOOD_TASK > README.md"\n'
+        site.plan(
+            '[run]\nworkspace = "clone"\n',
+            f'[[task]]\nid = "a"\n{made}[[task]]\nid = "b"\nafter = {list(after)}\n{made}',
+            '[[task]]\nid = "both"\nafter = ["a", "b"]\nrun = "true"\n',
+        )
+
+    plan()
+    again = f"budwood run {shlex.quote(f'{site.root}/plan.toml')} --again"
+    hint = f"hint: let one of those that do not fit come after the other, then {again}"
+    for said in (site.call("run", "plan.toml", code=1), site.call("why", "plan", "both")):
+        assert hint in said.err
+    plan("a")
+    site.call("run", "plan.toml", "--again")
 
 
 def test_a_branch_of_the_users_with_that_name_is_left_alone(site: Site) -> None:

@@ -1,10 +1,10 @@
-"""What the merge queue came to, in words.
+"""What the merge queue came to, and what does not fit together, in words.
 
 Knows the state. Must not decide.
 """
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from budwood._core.choice import competes
 from budwood._core.landing import members
@@ -68,3 +68,18 @@ def merge_hint(state: RunState) -> str:
     if state.wants_merging or not (can and waits):
         return ""
     return f"budwood merge {shlex.quote(state.name)} merges and publishes finished lanes"
+
+
+def does_not_fit(task: TaskState) -> bool:
+    """Say whether a task failed because what it stands on does not fit together: another try would find the same."""
+    return task.phase is TaskPhase.FAILED and task.error_type == "conflict"
+
+
+def fit_hint(state: RunState, failed: Sequence[TaskState]) -> str:
+    """Say what helps where what these tasks stand on does not fit together: only an agent can be told to change it."""
+    name = shlex.quote(state.name)
+    if any(state.tasks[number].spec.prompt for task in failed for number in state.hard[task.number]):
+        again = f"budwood retry {name}" + (f" {shlex.quote(str(failed[0].spec.id))}" if len(failed) == 1 else "")
+        return f"budwood revise {name} TASK TEXT tells one of those that do not fit to make room; then {again}"
+    again = f"budwood run {shlex.quote(state.source)} --again" if state.source.startswith("/") else "run it anew"
+    return f"let one of those that do not fit come after the other, then {again}"

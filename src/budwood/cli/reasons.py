@@ -196,6 +196,8 @@ def _active(scene: Scene, task: TaskState) -> Reason:
 def _failed(scene: Scene, task: TaskState) -> Reason:
     error = scene.error_of(task)
     tried = f"{task.tries} of {task.spec.retries + 1} tries" if task.spec.retries else f"attempt {task.attempts}"
+    if task.error_type == "conflict":
+        tried = "another try would find the same"
     return Reason(kind="failed", text=f"it failed: {error.message if error else task.error_type} ({tried})")
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from budwood._core.choice import choice, competes, eligible, why_undecided
 from budwood._core.model import ENDED_RUN, Review, RunPhase, TaskId
 from budwood._core.state import RunState
-from budwood.cli.landing import landing_lines, merge_hint
+from budwood.cli.landing import does_not_fit, fit_hint, landing_lines, merge_hint
 from budwood.cli.text import one_line
 from budwood.cli.view.lines import logs_command
 from budwood.engine.verdict import Exit, Verdict
@@ -160,6 +160,9 @@ def _hint(verdict: Verdict, state: RunState) -> str:
     if verdict.phase is RunPhase.PAUSED:
         more = f" {more_flag(verdict.reason)}" if verdict.exit_code == Exit.BUDGET else ""
         return f"{_FIRST.get(state.pause_kind, '')}budwood resume {name}{more}"
+    failed = [state.task(task) for task in verdict.failed if not _is_lost_rival(state, task)]
+    if failed and all(map(does_not_fit, failed)) and not verdict.counts["cancelled"]:
+        return fit_hint(state, failed)
     if verdict.exit_code and (verdict.failed or verdict.counts["cancelled"]):
         return f"budwood retry {name} tries again what did not succeed"
     return ""

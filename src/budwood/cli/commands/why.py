@@ -11,6 +11,7 @@ from budwood._core.rows import RunRow
 from budwood._core.state import TaskState
 from budwood.cli.arguments import run_argument, task_argument
 from budwood.cli.commands.status import scene_of
+from budwood.cli.landing import does_not_fit, fit_hint
 from budwood.cli.logs import read_log
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
 from budwood.cli.reasons import Reason, Scene, why_run, why_task
@@ -96,7 +97,13 @@ def _next(scene: Scene, row: RunRow, task: TaskState | None) -> str | None:
     if lines:
         return open_command(row.name, lines[0])
     if task is None:
-        return f"budwood retry {name}" if scene.state.counts[TaskPhase.FAILED] else None
+        failed = [each for each in scene.state.tasks if each.phase is TaskPhase.FAILED and not each.removed]
+        if failed and all(map(does_not_fit, failed)):
+            return fit_hint(scene.state, failed)
+        return f"budwood retry {name}" if failed else None
+    cause = scene.state.by_id.get(str(task.because), task) if task.phase is TaskPhase.SKIPPED else task
+    if does_not_fit(cause):
+        return fit_hint(scene.state, [cause])
     if task.phase in (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED) and not task.removed:
         return f"budwood retry {name} {shlex.quote(str(task.spec.id))}"
     return None
