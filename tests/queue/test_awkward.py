@@ -7,7 +7,7 @@ from tests.queue.plans import conflict_of, doing, events, lane, lanes, published
 from tests.support.cases import at_length
 from tests.workshop.site import Site, do, steps, task
 
-from budwood._core.events import LanesMerged, MergeStopped, TargetMoved
+from budwood._core.events import LaneConflicted, LanesMerged, MergeStopped, TargetMoved
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -153,3 +153,26 @@ def test_settings_of_the_users_git_about_signatures_and_merges_are_not_in_the_wa
     solve(site, path, "README.md", "both\n")
     site.call("resume", "plan")
     assert site.git("show", "side:README.md") == "both"
+
+
+def test_what_stands_on_a_lane_in_conflict_is_not_asked_about_and_comes_with_it(site: Site) -> None:
+    last = task("more", steps(do("write", path="more.txt", text="more\n")), lane="z", after=["make-y"])
+    site.agents(lane("x", README__md="x\n"), lane("y", README__md="y\n"), '[[lane]]\nid = "z"\n', last, review="auto")
+    said = site.call("run", "plan.toml", code=5)
+    assert [event.line for event in events(site, LaneConflicted)] == ["lane y"]
+    assert "  waiting   lane z: stands on lane y\n" in said.err
+    assert "lane z is not merged: it stands on lane y" in site.call("why", "plan", "more").out
+    assert lanes(site) == {"x": "merged", "y": "conflict", "z": "waiting"}
+    solve(site, conflict_of(site, "lane y").path, "README.md", "both\n")
+    assert "stands on" not in site.call("resume", "plan").err
+    assert lanes(site) == {"x": "merged", "y": "merged", "z": "merged"}
+    assert published(site, "more.txt") == "more"
+
+
+def test_what_stands_on_a_broken_lane_is_told(site: Site) -> None:
+    last = task("more", steps(do("write", path="more.txt", text="more\n")), lane="z", after=["make-y"])
+    site.agents(lane("y", bad="y\n"), '[[lane]]\nid = "z"\n', last, verify="! test -e bad", backoff="10ms")
+    said = site.call("run", "plan.toml", code=1)
+    assert "  broken    lane y: verify passes without it" in said.err
+    assert "  waiting   lane z: stands on lane y\n" in said.err
+    assert lanes(site) == {"y": "broken", "z": "waiting"}

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from budwood._core.choice import competes
 from budwood._core.landing import members
-from budwood._core.model import ENDED_TASK, TaskPhase
+from budwood._core.lane_phase import lane_phase
+from budwood._core.model import ENDED_RUN, ENDED_TASK, LanePhase, TaskPhase
 from budwood._core.state import RunState, TaskState
 from budwood.cli.text import one_line
+from budwood.engine.lines import waits_behind
 from budwood.project.words import some
 
 _MERGE = "merge"
@@ -33,6 +35,10 @@ def landing_lines(state: RunState) -> Iterator[str]:
     for line, held in landing.held.items():
         yield f"  broken    {one_line(line)}: {one_line(held.reason)}"
     yield from _left_out(state)
+    for line in members(state):
+        before = behind(state, line)
+        if before:
+            yield f"  waiting   {one_line(line)}: stands on {one_line(some(before))}"
     if landing.stopped is not None:
         what = f"{landing.stopped.into} stays as it is" if landing.stopped.into else "nothing was merged"
         yield f"  stopped   {what}: {one_line(landing.stopped.reason)}"
@@ -52,6 +58,14 @@ def _left_out(state: RunState) -> Iterator[str]:
             continue
         yield f"  held      {one_line(line)}: not done: {one_line(some(lost))}"
         yield f"            budwood merge {shlex.quote(state.name)} --partial merges what was accepted in it"
+
+
+def behind(state: RunState, line: str) -> list[str]:
+    """List what a finished line stands on that keeps it from being merged; nothing while the queue is at work."""
+    if not (state.landing.conflicts or state.landing.held) or line not in state.heads or state.phase not in ENDED_RUN:
+        return []
+    is_waiting = lane_phase(state, line, members(state)[line]) is LanePhase.WAITING
+    return waits_behind(state, line) if is_waiting else []
 
 
 def _flaky(state: RunState) -> Iterator[TaskState]:

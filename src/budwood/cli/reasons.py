@@ -13,6 +13,7 @@ from budwood._core.model import ENDED_RUN, AttemptError, AttemptPhase, RunPhase,
 from budwood._core.schedule import has_budget, waits_for
 from budwood._core.state import RunState, TaskState
 from budwood.cli.found import Found
+from budwood.cli.landing import behind
 from budwood.project.find import NOT_BEGUN
 from budwood.project.times import span
 from budwood.project.words import counted, some
@@ -222,6 +223,9 @@ def _unmerged(state: RunState, line: str) -> Iterator[Reason]:
         yield Reason(kind="conflict", text=text if not conflict.reason else f"{text} ({conflict.reason})")
     if held is not None:
         yield Reason(kind="broken", text=f"{line} is broken: {held.reason}", task=held.task)
+    before = behind(state, line)
+    if before:
+        yield Reason(kind="unmerged", text=f"{line} is not merged: it stands on {some(before)}")
 
 
 def _ended_well(state: RunState) -> Reason:

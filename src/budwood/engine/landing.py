@@ -14,7 +14,7 @@ from budwood._core.ids import free_name, safe_name
 from budwood._core.landing import members
 from budwood._core.model import Errand, TaskId, TaskPhase, TaskSpec
 from budwood._core.state import Lines, RunState, TaskState
-from budwood.engine.lines import groups_to_merge
+from budwood.engine.lines import groups_to_merge, stands_on
 from budwood.engine.workshop.orders import branch_names
 from budwood.plans import complete
 
@@ -50,7 +50,8 @@ class Lander:
         if groups or _is_due(state):
             return _merge(state, groups)
         for clash in state.landing.clashes.values():
-            return _solve(state, clash)
+            if not _comes_with_another(state, clash):
+                return _solve(state, clash)
         if state.landing.asked is not None and state.landing.asked.resolve:  # also what a person was asked before
             for conflict in state.landing.conflicts.values():
                 if _may_try(state, conflict):
@@ -207,6 +208,12 @@ def _solve(state: RunState, clash: Clash | LaneConflicted) -> SolveConflict:
         branch=branch_names(state)[clash.line],
         agent=_resolve(state, clash.line, _resolvers(state)) if _may_try(state, clash) else None,
     )
+
+
+def _comes_with_another(state: RunState, clash: Clash) -> bool:
+    """Say whether a line conflicts with what it stands on in conflict: once that is solved it may fit by itself."""
+    landing = state.landing
+    return any(other in landing.clashes or other in landing.conflicts for other in stands_on(state, clash.line))
 
 
 def _may_try(state: RunState, clash: Clash | LaneConflicted) -> bool:

@@ -7,6 +7,7 @@ git.
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
+from budwood._core.candidates import lane_of
 from budwood._core.choice import choice, competes
 from budwood._core.cycles import components
 from budwood._core.landing import members
@@ -39,6 +40,19 @@ def groups_to_merge(state: RunState, *, partial: bool) -> list[tuple[str, ...]]:
         if new:
             found.append(new)
     return found
+
+
+def stands_on(state: RunState, line: str) -> list[str]:
+    """List the other lines that tasks of this one need, in the order of lines."""
+    inside = members(state)
+    needed = {lane_of(state.tasks[other].spec) for number in inside.get(line, ()) for other in state.hard[number]}
+    return [other for other in inside if other in needed and other != line]
+
+
+def waits_behind(state: RunState, line: str) -> list[str]:
+    """List the lines that this one stands on, and that are not merged as they stand."""
+    landing = state.landing
+    return [other for other in stands_on(state, line) if landing.merged.get(other) != state.heads.get(other)]
 
 
 def _wanted_lines(state: RunState) -> dict[str, list[int]]:
