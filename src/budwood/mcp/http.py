@@ -5,6 +5,7 @@ Knows the SDK's application and uvicorn. Must not print: who starts it says wher
 
 import hmac
 import ipaddress
+import logging
 import secrets
 import socket
 from dataclasses import dataclass
@@ -14,14 +15,13 @@ import msgspec
 import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from budwood.errors import UsageError
 from budwood.mcp.caps import MESSAGE_BYTES
 
 PATH = "/mcp"
-_MOST_SESSIONS = 32
-_IDLE_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,14 @@ def open_door(address: str) -> Door:
 
 async def serve(server: "Server[Any]", door: Door) -> None:
     """Serve until somebody interrupts it."""
+    logging.getLogger("mcp.server.streamable_http").addFilter(_is_worth_saying)
     config = uvicorn.Config(make_app(server, door), log_level="warning", access_log=False, lifespan="on", ws="none")
     await uvicorn.Server(config).serve(sockets=[door.socket])
+
+
+def _is_worth_saying(record: logging.LogRecord) -> bool:
+    """Leave out that a client went away in the middle of what it said: that is its own affair."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], ClientDisconnect)
 
 
 def make_app(server: "Server[Any]", door: Door) -> ASGIApp:
@@ -79,8 +85,7 @@ def make_app(server: "Server[Any]", door: Door) -> ASGIApp:
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=MESSAGE_BYTES,
-        session_idle_timeout=_IDLE_S,
-        max_sessions=_MOST_SESSIONS,
+        stateless_http=True,  # sessions that clients leave behind would keep others out
         transport_security=TransportSecuritySettings(
             allowed_hosts=[f"{host}:*" for host in hosts], allowed_origins=[f"http://{host}:*" for host in hosts]
         ),
