@@ -149,6 +149,16 @@ def test_a_script_costs_nothing_that_anybody_has_to_agree_to(budwood: Budwood) -
     assert "all: 1 attempt, $0.50, 700 tokens" in ran.err
 
 
+def test_a_script_reserves_nothing_of_what_it_said_before_and_its_silence_is_no_guess(budwood: Budwood) -> None:
+    budwood.plan(STEPS)
+    budwood.call("run", "plan.toml")
+    budwood.plan(STEPS.replace("usd = 0.5\n", ""))
+    assert "reserves" not in budwood.call("run", "plan.toml", "--again", "--dry-run").out
+    said = budwood.call("run", "plan.toml", "--again", "--budget-usd", "0.1").err
+    assert "all: 1 attempt, $0.00, 700 tokens" in said
+    assert "did not say" not in said
+
+
 def test_a_command_is_paid_for_only_if_its_task_reserves_money(budwood: Budwood) -> None:
     (budwood.root / "budwood.toml").write_text('[agents.mine]\nagent = "command"\ncommand = ["touch", "made"]\n')
     task = '[[task]]\nid = 1\nprompt = "x"\nagent = "mine"\n'

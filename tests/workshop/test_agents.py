@@ -74,6 +74,20 @@ def test_a_limit_rests_its_account_until_the_stated_time_and_the_session_is_gone
         assert (RESUMES.get(name, "no such word") in called.split()) == (name in RESUMES), called
 
 
+def test_what_an_account_stopped_before_any_work_costs_nothing_and_after_work_what_was_reserved(site: Site) -> None:
+    site.agents(
+        *(task(name, "Please behave: auth\n", agent=name) for name in ("codex", "gemini", "opencode")),
+        asking("worked", "behave: auth", agent="codex"),
+        slots=4,
+        reserve_usd=0.5,
+    )
+    site.call("run", "plan.toml", code=4)
+    booked = {str(end.task): end.usage for end in site.ends()}
+    assert (booked["worked"].cost_usd, booked["worked"].tokens) == (None, None)
+    assert {(booked[name].cost_usd, booked[name].tokens) for name in ("codex", "gemini", "opencode")} == {(0.0, 0)}
+    assert "~$0.50" in site.call("status", "plan").out
+
+
 def test_others_go_on_while_an_account_rests(site: Site) -> None:
     site.agents(
         asking("limited", "first: event\nbehave: ok", agent="claude"),  # for years

@@ -25,6 +25,11 @@ def expected_usd(settings: RunSettings, agent: str, model: str | None) -> float 
     return None if terms is None else terms.expected_usd.get(model_of(terms, model))
 
 
+def is_free(terms: AgentTerms) -> bool:
+    """Say whether asking an agent costs nothing but what it tells: a file of steps has nobody to be paid."""
+    return terms.config.get("agent") == "script"
+
+
 def booked_usd(usage: Usage, reviewed: Reviewed | None, *, reserved: float) -> float:
     """Return what an attempt counts as: what it says, else what it set aside, and what is known of its review."""
     if usage.cost_usd is not None:

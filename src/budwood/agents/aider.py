@@ -12,7 +12,7 @@ import re
 from budwood.agents.base import Ability, Assignment, Home, Launch, Login, OutcomeKind, Tokens
 from budwood.agents.judging import Told
 from budwood.agents.program import Program
-from budwood.agents.records import plain
+from budwood.agents.records import DROPPED, plain
 
 _AMOUNT = r"([\d,]+(?:\.\d+)?)([kKmM]?)"
 _USED = re.compile(rf"Tokens: {_AMOUNT} sent(?P<between>.*?), {_AMOUNT} received\.(?P<rest>.*)")
@@ -80,6 +80,7 @@ def _told(text: str, *, exit_code: int | None) -> Told:
         cost_usd=_cost([match for _, match in uses]),
         split=_tokens([match for _, match in uses]),
         turns=len(uses) or None,
+        answered=True if uses else None if DROPPED.search(text) else False,
     )
 
 

@@ -168,6 +168,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     session: str | None = None
     denied: tuple[str, ...] = ()
     """Tools that it wanted to use and was refused."""
+    answered: bool | None = None
+    """Whether any answer of a model is in its output; of one that stopped without any, nothing is to be paid."""
 
 
 class Login(Struct, frozen=True, kw_only=True):

@@ -106,7 +106,9 @@ def _told(transcript: Transcript) -> Told:
     session = next((text_at(each, "session_id") for each in transcript.records() if text_at(each, "session_id")), None)
     until_ms = _rejected_until(transcript)
     if at < 0:
-        return Told(errors=tuple(transcript.lines()), session=session, until_ms=until_ms)
+        return Told(
+            errors=tuple(transcript.lines()), until_ms=until_ms, session=session, answered=_answered(transcript)
+        )
     result = part(transcript.entries[at])
     text = text_at(result, "result")
     kind, message = _SUBTYPES.get(text_at(result, "subtype"), (None, text))
@@ -135,7 +137,16 @@ def _told(transcript: Transcript) -> Told:
         denied=tuple(
             dict.fromkeys(text_at(each, "tool_name") or "a tool" for each in items_at(result, "permission_denials"))
         ),
+        answered=_answered(transcript),
     )
+
+
+def _answered(transcript: Transcript) -> bool | None:
+    """Say whether a model spoke; what the program says itself of an error looks the same but for the model's name."""
+    messages = (part(each, "message") for each in transcript.records() if each.get("type") == "assistant")
+    if any(text_at(message, "model") != "<synthetic>" for message in messages):
+        return True
+    return None if transcript.cut else False
 
 
 def _rejected_until(transcript: Transcript) -> int | None:

@@ -94,7 +94,16 @@ def _told(transcript: Transcript, *, before: Tokens) -> Told:
         denied=tuple(
             dict.fromkeys(text_at(item, "type") for item in _items(records) if item.get("status") == "declined")
         ),
+        answered=_answered(transcript),
     )
+
+
+def _answered(transcript: Transcript) -> bool | None:
+    """Say whether anything came of a turn; what an error makes of one is an item as well."""
+    items = (part(each, "item") for each in transcript.records())
+    if any(item.get("type", "error") != "error" for item in items):
+        return True
+    return transcript.has("turn.completed")
 
 
 def _items(records: list[dict[str, object]]) -> list[dict[str, object]]:

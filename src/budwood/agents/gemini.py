@@ -115,6 +115,7 @@ def _told(transcript: Transcript, *, exit_code: int | None) -> Told:
             (text_at(each, "session_id") for each in transcript.records() if text_at(each, "session_id")), None
         ),
         denied=_denied(last),
+        answered=answered or (None if transcript.cut else False),
     )
 
 

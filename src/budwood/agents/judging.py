@@ -46,6 +46,8 @@ class Told(Struct, frozen=True, kw_only=True):
     turns: int | None = None
     session: str | None = None
     denied: tuple[str, ...] = ()
+    answered: bool | None = None
+    """Whether any answer of a model is in it; None where that is not seen."""
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -74,6 +76,7 @@ def judge(told: Told, ending: Ending) -> Reading:
         turns=told.turns,
         session=told.session,
         denied=told.denied,
+        answered=told.answered,
     )
 
 

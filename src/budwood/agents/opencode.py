@@ -97,6 +97,7 @@ def _told(transcript: Transcript) -> Told:
         turns=len(steps) or None,
         session=next((text_at(each, "sessionID") for each in records if text_at(each, "sessionID")), None),
         denied=_denied(records),
+        answered=transcript.has("text", "tool_use", "step_finish"),
     )
 
 

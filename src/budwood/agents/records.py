@@ -13,7 +13,8 @@ from msgspec import Struct
 Entry = dict[str, object] | str
 """A record, or a line that is none."""
 
-_CUT = re.compile(r"\[budwood: \d+ bytes dropped here\]")
+DROPPED = re.compile(r"\[budwood: \d+ bytes dropped here\]")
+"""What stands for the middle of an output that was too long."""
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 _BROKEN = re.compile(r'[{\[]|[}\]]+,?$|"[\w.-]+"\s*:')
 """How a line looks that was part of a record."""
@@ -35,6 +36,10 @@ class Transcript(Struct, frozen=True, kw_only=True):
         """Return the lines that are no records, from behind the entry with this index."""
         return [entry for entry in self.entries[after + 1 :] if isinstance(entry, str)]
 
+    def has(self, *types: str) -> bool | None:
+        """Say whether there is a record of one of these types; None where it may have been in the missing middle."""
+        return self.find_last(*types) >= 0 or (None if self.cut else False)
+
     def find_last(self, *types: str) -> int:
         """Return the index of the last record whose `type` is one of these, or -1."""
         for index in range(len(self.entries) - 1, -1, -1):
@@ -55,7 +60,7 @@ def transcribe(output: bytes) -> Transcript:
         end = len(text) if end < 0 else end
         line = text[at:end].strip("\r\0 \t")
         begins, at = at, end + 1
-        if _CUT.fullmatch(line):
+        if DROPPED.fullmatch(line):
             # The lines on both sides of the mark may be pieces of records.
             entries[before:] = [entry for entry in entries[before:] if isinstance(entry, dict)]
             cut = after_cut = True

@@ -21,7 +21,7 @@ from budwood._core.events import (
     TaskUpdated,
 )
 from budwood._core.model import Reviewed, RunSettings, TaskId, TaskSpec, Told
-from budwood._core.reserve import booked_usd, model_of, reserve_of
+from budwood._core.reserve import booked_usd, is_free, model_of, reserve_of
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -30,7 +30,7 @@ class Cost(Struct, frozen=True, kw_only=True):
     attempts: int = 0
     cost_usd: float = 0.0
     unknown: int = 0
-    """Attempts that did not say what they cost, of an agent or with a reservation; they count as what they reserved."""
+    """Attempts that did not say what they cost, of an agent that is paid or with a reservation, which they count as."""
     list_usd: float | None = None
     """What subscriptions would have cost by the price list; no money, and in no sum of it."""
     tokens: int = 0
@@ -101,9 +101,10 @@ def _attempt_cost(
     ended: AttemptEnded, settings: RunSettings, agent: str, spec: TaskSpec, reserved: float
 ) -> AttemptCost:
     usage, told = ended.usage, ended.told
-    known = usage.cost_usd is not None or not (agent or reserved)  # a command that says nothing costs nothing
-    asked = spec.model if told is None else told.model or spec.model
     terms = settings.agents.get(agent)
+    # A command that says nothing costs nothing, and so does a script.
+    known = usage.cost_usd is not None or not (reserved or (agent and (terms is None or not is_free(terms))))
+    asked = spec.model if told is None else told.model or spec.model
     return AttemptCost(
         task=ended.task,
         lane=spec.lane,

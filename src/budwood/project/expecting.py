@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from budwood._core.model import AgentTerms, Reviewer, RunSettings, TaskSpec
-from budwood._core.reserve import model_of
+from budwood._core.reserve import is_free, model_of
 from budwood.project.costs import attempt_costs
 from budwood.stores import Store
 
@@ -60,13 +60,16 @@ def expectations(store: Store, agents: Iterable[str]) -> Expectations:
 
 
 def with_expectations(settings: RunSettings, found: Expectations) -> RunSettings:
-    """Let attempts reserve what they will probably cost, where their tasks do not say; a subscription costs nothing."""
+    """Let attempts reserve what they will probably cost, where their tasks do not say.
+
+    A subscription costs nothing, and a script no more than its steps say.
+    """
     agents = {
         name: msgspec.structs.replace(
             terms, expected_usd={model: each.usd for (agent, model), each in found.items() if agent == name}
         )
         for name, terms in settings.agents.items()
-        if not terms.subscription
+        if not (terms.subscription or is_free(terms))
     }
     return msgspec.structs.replace(settings, agents=settings.agents | agents)
 
@@ -110,5 +113,5 @@ def _asked(settings: RunSettings, task: TaskSpec) -> Iterator[tuple[str, str]]:
 
 def _is_paid(terms: AgentTerms, *, reserves: bool) -> bool:
     """A script costs nothing whatever it prints; of a command nobody knows, unless its task sets money aside."""
-    kind = terms.config.get("agent")
-    return not terms.subscription and kind != "script" and (kind != "command" or reserves)
+    is_command = terms.config.get("agent") == "command"
+    return not (terms.subscription or is_free(terms)) and (reserves or not is_command)

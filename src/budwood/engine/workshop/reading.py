@@ -20,6 +20,7 @@ _UNKNOWN_LIMIT_MS = 5 * 60 * 1000
 """How long an account rests whose limit is stated without its end."""
 SEEN = ("memory", *ENVIRONMENT)
 """What the supervisor saw itself: an agent that was ended cannot know why."""
+_ACCOUNT = (OutcomeKind.LIMIT, OutcomeKind.AUTH, OutcomeKind.QUOTA)
 _JUDGES = ("check", "review")
 """Steps that judge what an agent made."""
 TYPES = {
@@ -86,7 +87,7 @@ class Ear(NamedTuple):
         until_ms = reading.until_ms or self.now_ms + _UNKNOWN_LIMIT_MS
         return Heard(
             told=told,
-            usage=_usage(outcome.usage, reading, self.terms),
+            usage=_usage(outcome, reading, self.terms),
             kind=reading.kind,
             message=reading.message or outcome.message,
             until_ms=until_ms if reading.kind is OutcomeKind.LIMIT else None,
@@ -132,11 +133,17 @@ def _believed(outcome: Outcome, heard: Heard) -> Outcome:
     )
 
 
-def _usage(reported: Usage, reading: Reading, terms: AgentTerms) -> Usage:
+def _usage(outcome: Outcome, reading: Reading, terms: AgentTerms) -> Usage:
     """Take the agent's own figures, else what the attempt reported itself; a subscription costs no money."""
+    reported = outcome.usage
     cost = reported.cost_usd if reading.cost_usd is None else reading.cost_usd
-    return Usage(
-        cost_usd=0.0 if terms.subscription else cost,
-        tokens=reported.tokens if reading.tokens is None else reading.tokens,
-        problem=reported.problem,
-    )
+    tokens = reported.tokens if reading.tokens is None else reading.tokens
+    if _was_turned_away(outcome, reading):
+        cost, tokens = cost or 0.0, tokens or 0
+    return Usage(cost_usd=0.0 if terms.subscription else cost, tokens=tokens, problem=reported.problem)
+
+
+def _was_turned_away(outcome: Outcome, reading: Reading) -> bool:
+    """Say whether the account stopped it before any work: no model answered, nothing was used, no file is different."""
+    worked = reading.tokens or (outcome.left is not None and outcome.left.files > 0)
+    return reading.kind in _ACCOUNT and reading.answered is False and not worked
