@@ -20,7 +20,7 @@ READS = (("show", "plan", "--decisions"), ("export", "plan", "--csv"), ("export"
 def killed(budwood: Budwood) -> Budwood:
     """A run that three tasks have joined, one by one's own making, and whose driver was killed then."""
     lane = '[[lane]]\nid = "api"\n'
-    budwood.plan("[run]\nslots = 2\n", lane, task("a", HELD), task("b", after=["a"], lane="api"))
+    budwood.plan("[run]\nslots = 2\n", lane, task("a", HELD, reserve_usd=0.5), task("b", after=["a"], lane="api"))
     driver = budwood.start("run", "plan.toml")
     budwood.wait_began("a")
     assert create(budwood.root, "plan", by=A, description="=Do it", run=HELD, lane="api") == "do-it"
@@ -66,12 +66,23 @@ def test_they_are_adopted_resumed_and_retried(killed: Budwood) -> None:
 def test_a_dry_run_tells_of_those_that_are_to_be_done(killed: Budwood) -> None:
     said = killed.call("run", "plan.toml", "--dry-run").out
     assert "3 tasks of these joined while it went on: do-it, bad, last" in said
+    assert "reserves $1.50" in said  # a, and the two that take over what it reserves
+
+
+def test_what_is_done_is_not_reserved_once_more(budwood: Budwood) -> None:
+    budwood.plan(*(plan := (task("a", reserve_usd=0.5), task("b", "exit 1", after=["a"], reserve_usd=0.25))))
+    budwood.call("run", "plan.toml", code=1)
+    assert "reserves" not in budwood.call("run", "plan.toml", "--dry-run").out
+    budwood.plan(plan[0], task("b", QUICK, after=["a"], reserve_usd=0.25))
+    assert "reserves $0.25" in budwood.call("run", "plan.toml", "--dry-run").out
 
 
 def test_an_edited_plan_keeps_them_but_where_it_takes_away_what_they_stand_on(killed: Budwood) -> None:
     killed.let_go()
     (killed.root / "fixed").touch()
-    killed.plan("[run]\nslots = 2\n", '[[lane]]\nid = "api"\n', task("a", HELD), task("c", after=["a"]))
+    killed.plan(
+        "[run]\nslots = 2\n", '[[lane]]\nid = "api"\n', task("a", HELD, reserve_usd=0.5), task("c", after=["a"])
+    )
     said = killed.call("run", "plan.toml").err
     assert "1 added (c), 2 removed (b, last)" in said
     assert "plan: 4 done" in said

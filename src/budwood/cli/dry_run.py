@@ -37,9 +37,8 @@ def show_dry_run(planned: Planned, *, again: bool) -> None:
     planned = planned.expecting(found)
     for line in _batches(planned) if planned.strategy_name == PLAN else _asked(planned):
         click.echo(line)
-    for line in _money(planned, found, state):
-        click.echo(line)
-    for line in _refusal(planned) or _outlook(planned, name, state):
+    outlook = list(_outlook(planned, name, state))  # which brings the state to the plan as it is now
+    for line in (*_money(planned, found, state), *(_refusal(planned) or outlook)):
         click.echo(line)
     click.echo("nothing was started or written")
 
@@ -102,8 +101,10 @@ def _size(planned: Planned) -> str:
 
 
 def _money(planned: Planned, found: Expectations, state: RunState | None) -> Iterator[str]:
-    tasks, limits = planned.plan.tasks, planned.settings
-    left = None if state is None else {str(t.spec.id) for t in state.tasks if t.phase not in ENDED_TASK}
+    """Say what is still to be paid for, by tasks that joined on the way as well."""
+    limits = planned.settings
+    left = None if state is None else [task.spec for task in state.tasks if _is_to_be_done(task)]
+    tasks = planned.plan.tasks if left is None else left
     outlook = planned.estimate(found, left=left)
     if outlook.is_paid:
         yield estimate_line(outlook, budget_usd=limits.budget_usd)

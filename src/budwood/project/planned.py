@@ -4,7 +4,7 @@ Knows plans, settings and the project. Must not write anything.
 """
 
 import os
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -92,11 +92,11 @@ class Planned:
         """Let attempts reserve what earlier ones have cost."""
         return replace(self, settings=with_expectations(self.settings, found))
 
-    def estimate(self, found: Expectations, *, left: Container[str] | None = None) -> Estimate:
-        """Say what its tasks will probably cost, or those that are left."""
+    def estimate(self, found: Expectations, *, left: Sequence[TaskSpec] | None = None) -> Estimate:
+        """Say what its tasks will probably cost, or those that are left of a run that has begun."""
         if self.strategy_name != PLAN:
             return estimate_unknown(self.settings)
-        return estimate(self.settings, (t for t in self.plan.tasks if left is None or str(t.id) in left), found)
+        return estimate(self.settings, self.plan.tasks if left is None else left, found)
 
     def equipped(self, *, include_dirty: bool = False) -> "Planned":
         """Settle where a new run's attempts would work; refused if its agents are not here."""
