@@ -180,11 +180,21 @@ def test_an_unknown_cost_counts_as_what_was_reserved(budwood: Budwood) -> None:
     budwood.plan("[run]\n[[task]]\nid = 1\nrun = 'true'\nreserve_usd = 0.25\nreserve_tokens = 9\n")
     assert "done in" in (said := budwood.call("run", "plan.toml").err)
     assert ", 1 attempt, ~$0.25, 9 tokens" in said
-    assert "~$0.25" in budwood.call("status").out
+    for words in (["status"], ["ls"], ["show", "last"], ["show", "last", "1"], []):
+        assert "~$0.25" in budwood.call(*words).out, words
     assert budwood.call("cost").out.splitlines()[-2:] == [
         "all: 1 attempt, ~$0.25, 9 tokens, " + budwood.call("cost").out.splitlines()[-2].rpartition(", ")[2],
         "~ 1 attempt did not say what it cost: what was reserved is counted",
     ]
+
+
+def test_lanes_and_what_is_compared_say_which_costs_are_guessed(paying: Budwood) -> None:
+    (paying.root / "budwood.toml").write_text('[agents.mine]\nagent = "command"\ncommand = ["touch", "made"]\n')
+    paying.plan(PAID.replace('agent = "claude"', 'agent = "mine"\nreserve_usd = 0.25'))
+    paying.call("run", "plan.toml", "--budget-usd", "5")
+    for words in (["lanes"], ["compare", "plan"]):
+        assert "~$0.25" in paying.call(*words).out, words
+    assert [lane["guessed_usd"] for lane in json.loads(paying.call("lanes", "--json").out)["lanes"]] == [0.25, 0.25]
 
 
 def test_the_start_says_what_agents_may_do_where_and_what_they_do_not_see(

@@ -22,6 +22,7 @@ from budwood._core.events import (
 )
 from budwood._core.model import Reviewed, RunSettings, TaskId, TaskSpec, Told
 from budwood._core.reserve import booked_usd, is_free, model_of, reserve_of
+from budwood._core.rows import AttemptRow
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -146,6 +147,12 @@ def _split(one: AttemptCost, reviewed: Reviewed, settings: RunSettings, told: To
         yield structs.replace(one, cost=rest)
     model = (reviewed.model or "") if terms is None else model_of(terms, reviewed.model)
     yield structs.replace(one, agent=reviewed.agent, model=model, cost=review)
+
+
+def guessed_usd(cost_usd: float, attempts: Iterable[AttemptRow]) -> float:
+    """Return how much of a sum its attempts did not tell: that is only what they had reserved."""
+    told = sum(attempt.cost_usd or 0.0 for attempt in attempts)
+    return max(0.0, round(cost_usd - told, 6))
 
 
 def add_up(costs: Iterable[Cost]) -> Cost:

@@ -8,9 +8,11 @@ from budwood.cli.looking import json_option, looking, note, now_ms, store_option
 from budwood.cli.shapes import run_shape
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import tinted
+from budwood.project.costs import guessed_usd
 from budwood.project.find import listed
 from budwood.project.times import ago
 from budwood.project.words import money
+from budwood.stores import Store
 
 _SHOWN = 20
 _COLUMNS = (
@@ -39,31 +41,40 @@ def command(everything: bool, as_json: bool, where: str | None) -> None:
         known = listed(store)
         rows = known if everything or as_json else known[-_SHOWN:]
         drivers = {row.id: None if row.phase in ENDED_RUN else store.holder(row.id) for row in rows}
+        guessed = {} if as_json else guesses(store, rows)
     if as_json:
         write_json({"runs": [run_shape(row, driver=drivers[row.id]) for row in rows]})
         return
     if not rows:
         note("no runs yet\n\nhint: budwood run FILE starts one")
         return
-    write_runs(rows, drivers)
+    write_runs(rows, drivers, guessed)
     if len(rows) < len(known):
         note(f"{len(known) - len(rows)} older; budwood ls --all lists them")
 
 
-def write_runs(rows: list[RunRow], drivers: dict[str, str | None], *, indent: str = "") -> None:
+def guesses(store: Store, rows: list[RunRow]) -> dict[str, float]:
+    """Return how much of what runs cost is only guessed, of those that cost something."""
+    return {row.id: guessed_usd(row.cost_usd, store.attempts(row.id)) for row in rows if row.cost_usd}
+
+
+def write_runs(
+    rows: list[RunRow], drivers: dict[str, str | None], guessed: dict[str, float], *, indent: str = ""
+) -> None:
     """Write runs as a table."""
     now = now_ms()
-    write_table(_COLUMNS, [_cells(row, drivers[row.id], now) for row in rows], indent=indent)
+    cells = [_cells(row, drivers[row.id], now, guessed=guessed.get(row.id, 0.0)) for row in rows]
+    write_table(_COLUMNS, cells, indent=indent)
 
 
-def _cells(row: RunRow, driver: str | None, now: int) -> list[object]:
+def _cells(row: RunRow, driver: str | None, now: int, *, guessed: float) -> list[object]:
     return [
         row.name,
         row.phase.value,
         f"{row.done}/{row.tasks}",
         row.failed or "",
         row.attempts,
-        money(row.cost_usd) if row.cost_usd else "",
+        money(row.cost_usd, guessed=guessed) if row.cost_usd else "",
         ago(row.created_at_ms, now),
         "" if row.phase in ENDED_RUN else driver or "none",
     ]
