@@ -242,3 +242,27 @@ def test_all_others_ended_by_themselves(night: Site) -> None:
 
 def _said(night: Site) -> str:
     return (night.root.parent / "said").read_text()
+
+
+def test_edits_inside_of_a_submodule_are_no_part_of_a_candidate_and_that_is_said(site: Site) -> None:
+    site.git("init", "-q", str(site.root.parent / "lib"))
+    site.git("commit", "-q", "--allow-empty", "-m", "first", cwd=site.root.parent / "lib")
+    allowed = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
+    site.git(*allowed, "add", str(site.root.parent / "lib"), "lib")
+    site.git("commit", "-qm", "with a submodule")
+    edit = do("write", path="lib/code.c", text="int main;")
+    site.agents(
+        task("only-there", (edit,)),
+        task("there-too", (edit, do("write", path="made.txt", text="x"))),
+        setup=f"git {' '.join(allowed)} update --init",
+        slots=1,
+    )
+    said = site.call("run", "plan.toml", code=1).err
+    error = site.end_of("only-there").error
+    assert error is not None
+    words = "inside of submodules, which are kept and no part of its candidate: lib/code.c"
+    assert (error.type, error.message) == ("unchanged", f"it changed nothing but files {words}")
+    assert f"warning: attempt 1 at there-too changed files {words}" in said
+    assert f"changed files {words}" in site.call("show", "plan", "there-too").out
+    assert f"changed files {words}" in site.call("story", "plan", "there-too").out
+    assert site.restored(site.end_of("there-too"))["lib/code.c"] == b"int main;"

@@ -142,6 +142,42 @@ def test_a_commit_made_in_a_submodule_is_named_and_its_directory_stays(checkout:
     assert workspaces.hand_out("r/3", repository.resolve("HEAD")).path != made.path
 
 
+def test_edits_inside_of_a_submodule_are_named_and_nothing_that_lies_there_is_run(
+    checkout: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(checkout, tmp_path / "lib")
+    git(checkout, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "lib"), "li b")
+    git(checkout, "commit", "-qm", "with a submodule")
+    repository = found(checkout)
+    workspaces = Pool(tmp_path / "pool", repository, Clone(repository), file_limit=1000)
+    made = workspaces.hand_out("r/1", repository.resolve("HEAD"))
+    inside = made.path / "li b"
+    assert workspaces.keep("r/1", "refs/budwood/r/1", message="m").inside == ()  # it is empty
+    git(made.path, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+    assert workspaces.keep("r/1", "refs/budwood/r/1", message="m").inside == ()
+    (inside / ".gitignore").write_text("*.o\n")
+    (inside / "built.o").write_text("ignored")
+    (inside / "kept.txt").write_text("edited\n")
+    (inside / ".gitattributes").write_text("* filter=evil\n")
+    for name in ("filter.evil.clean", "core.fsmonitor"):
+        git(inside, "config", name, f'(tr "\\0" " " < /proc/$PPID/cmdline; echo; pwd) >> {tmp_path}/ran; cat')
+    kept = workspaces.keep("r/1", "refs/budwood/r/1", message="m")
+    assert kept.inside == ("li b/.gitattributes", "li b/.gitignore", "li b/kept.txt")
+    assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
+    assert git(checkout, "diff", "--name-only", kept.base, kept.candidate) == ""
+    assert git(checkout, "show", f"{kept.commit}:li b/kept.txt") == "edited"
+    (inside / "nested").mkdir()
+    git(inside / "nested", "init", "-q", "--template=")
+    (inside / "nested" / "code.c").write_text("int main;")
+    (inside / "huge").write_bytes(bytes(1001))
+    more = workspaces.keep("r/1", "refs/budwood/r/1", message="m")
+    assert (more.candidate, [each.path for each in more.left_out]) == (kept.candidate, ["li b/huge"])
+    assert "li b/nested/" in more.inside
+    assert git(checkout, "show", f"{more.commit}:li b/nested/code.c") == "int main;"
+    (inside / ".git").write_text("gitdir: /nowhere\n")
+    assert workspaces.keep("r/1", "refs/budwood/r/1", message="m").inside == ("li b",)
+
+
 def test_what_lfs_takes_out_of_a_candidate_goes_where_the_user_s_own_looks(checkout: Path, tmp_path: Path) -> None:
     git(checkout, "config", "filter.lfs.clean", "cat > /dev/null; git config lfs.storage")
     (checkout / ".gitattributes").write_text("*.bin filter=lfs\n")

@@ -109,10 +109,10 @@ def rest_account(state: RunState, agent: str, event: AttemptEnded, commands: lis
 
 
 def remark(state: RunState, event: AttemptEnded) -> None:
-    """Remember what of an attempt is not in git, for whoever asks at the end, be its result wanted or not."""
+    """Remember what of an attempt is not in its candidate, for whoever asks at the end, be its result wanted or not."""
     left = event.left
-    if left is not None and (left.outside or left.not_kept):
-        state.remarks.append(Remark(event.task, event.attempt, left.outside, left.not_kept))
+    if left is not None and (left.outside or left.not_kept or left.inside):
+        state.remarks.append(Remark(event.task, event.attempt, left.outside, left.not_kept, left.inside))
 
 
 def reviewed(task: TaskState, event: TaskReviewed) -> None:

@@ -307,6 +307,10 @@ class Measure(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     survivors: tuple[str, ...] = ()
 
 
+INSIDE = "inside of submodules, which are kept and no part of its candidate"
+"""What is said of `Left.inside`."""
+
+
 class Left(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an attempt left in its workspace, safe in git; nothing in here is a file."""
 
@@ -330,6 +334,8 @@ class Left(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What lies in the directory alone: too large, or without bytes of its own."""
     outside: tuple[str, ...] = ()
     """What of the user's own changed while it worked, whoever did that."""
+    inside: tuple[str, ...] = ()
+    """Files that differ inside of submodules: kept, and no part of the candidate."""
     since: str = ""
     """The commit that the work began with, where attempts before it had a part in that."""
 

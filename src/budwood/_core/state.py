@@ -117,13 +117,15 @@ class Made(NamedTuple):
 
 
 class Remark(NamedTuple):
-    """What an attempt left elsewhere than in git."""
+    """What an attempt left elsewhere than in its candidate."""
 
     task: TaskId
     attempt: int
     outside: tuple[str, ...]
     """What of the user's own changed meanwhile."""
     not_kept: tuple[str, ...]
+    inside: tuple[str, ...]
+    """What is kept, and no part of the candidate."""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ Knows events. A kind without a sentence is an error of the tests, not a gap on t
 from collections.abc import Callable
 
 from budwood._core import events as e
-from budwood._core.model import TaskId, TaskSpec
+from budwood._core.model import INSIDE, TaskId, TaskSpec
 from budwood._core.state import Progress
 from budwood.cli.text import one_line
 from budwood.project.times import span
@@ -101,6 +101,8 @@ def _ended(event: e.AttemptEnded) -> str:
         text += f"; changed outside its workspace meanwhile: {some(event.left.outside)}"
     if event.left is not None and event.left.not_kept:
         text += f"; could not be kept: {some(event.left.not_kept)}"
+    if event.left is not None and event.left.inside:
+        text += f"; changed files {INSIDE}: {some(event.left.inside)}"
     return text
 
 

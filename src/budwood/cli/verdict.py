@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 
 from budwood._core.choice import choice, competes, eligible, why_undecided
-from budwood._core.model import ENDED_RUN, Review, RunPhase, TaskId
+from budwood._core.model import ENDED_RUN, INSIDE, Review, RunPhase, TaskId
 from budwood._core.state import RunState
 from budwood.cli.landing import does_not_fit, fit_hint, landing_lines, merge_hint
 from budwood.cli.text import one_line
@@ -134,13 +134,15 @@ def _why(task: TaskId, state: RunState, store: Store) -> str:
 
 
 def _remarks(state: RunState) -> Iterator[str]:
-    """Tell what attempts did elsewhere than in their workspaces, and what of theirs is in no ref."""
+    """Tell what attempts did elsewhere than in their workspaces, and what of theirs is in no ref or no candidate."""
     for remark in state.remarks[:_SHOWN_REMARKS]:
         whose = f"attempt {remark.attempt} at {one_line(str(remark.task))}"
         if remark.outside:
             yield f"  warning: while {whose} ran, changed outside its workspace: {one_line(some(remark.outside))}"
         if remark.not_kept:
             yield f"  warning: {whose} left what could not be kept: {one_line(some(remark.not_kept))}"
+        if remark.inside:
+            yield f"  warning: {whose} changed files {INSIDE}: {one_line(some(remark.inside))}"
     if len(state.remarks) > _SHOWN_REMARKS:
         yield f"  and {len(state.remarks) - _SHOWN_REMARKS} more such warnings: budwood story {shlex.quote(state.name)}"
 

@@ -22,7 +22,11 @@ class Candidates:
         self.git = git
 
     def write(self, tree: Path, index: Path | None, changes: Changes, *, base: str, without: frozenset[bytes]) -> str:
-        """Write what is there, and not ignored, into a tree; return its id. `index` tells git of the base's files."""
+        """Write what is there, and not ignored, into a tree; return its id. `index` tells git of the base's files.
+
+        Submodules are passed over and their commits looked up: to add one, git asks the git inside for its status, and
+        that runs whatever filters were set there.
+        """
         git = self.git.aimed(work_tree=tree, index=tree.parent / _SCRATCH)
         assert git.index is not None
         if index is None:
@@ -31,17 +35,22 @@ class Candidates:
         else:
             shutil.copy2(index, git.index)  # with its time: by that git tells what changed right after
         found = changes.found
-        inside = _without_links(git, repositories_in(found.unnameable))
+        roots = repositories_in(found.unnameable)
+        links = _links(git, roots)
+        theirs = tuple(link + b"/" for link in links)
+        inside = [root for root in roots if not (root + b"/").startswith(theirs)]
+        ours = [path for path in (*without, *found.spared) if not path.startswith(theirs)]
         # Of what is ignored nothing may be said: git takes even an exclusion of it for a mistake.
-        excluded = not_ignored(git, (*without, *found.spared, *inside))
+        excluded = (*links, *not_ignored(git, (*ours, *inside)))
         pathspecs = (f":(exclude,literal,top){os.fsdecode(path)}" for path in excluded)
         git.run("add", "--all", "--sparse", "--", ".", *pathspecs)
         below = tuple(root + b"/" for root in (*inside, *found.spared))
         if below:
             there = (path for path in (*changes.known, *found.files, *changes.gone) if path.startswith(below))
-            theirs = [path for path in there if path not in without]
-            wanted = not_ignored(git, theirs)
+            wanted = not_ignored(git, [path for path in there if path not in without])
             git.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", stdin=listed(wanted))
+        if links:
+            git.run("update-index", "-z", "--stdin", stdin=listed(links))
         return git.ask("write-tree")
 
 
@@ -63,10 +72,9 @@ def repositories_in(unnameable: Iterable[bytes]) -> list[bytes]:
     return sorted({path.partition(b"/.git")[0] for path in unnameable if b"/.git/" in path or path.endswith(b"/.git")})
 
 
-def _without_links(git: Git, roots: Sequence[bytes]) -> list[bytes]:
-    """Leave out submodules: git knows them by their commit."""
+def _links(git: Git, roots: Sequence[bytes]) -> list[bytes]:
+    """Return the submodules among repositories: git knows them by their commit."""
     if not roots:
         return []
     said = git.run("ls-files", "-z", "--stage", "--", *(f":(literal,top){os.fsdecode(root)}" for root in roots))
-    links = {entry.partition(b"\t")[2] for entry in said.split(b"\0") if entry.startswith(b"160000 ")}
-    return [root for root in roots if root not in links]
+    return [entry.partition(b"\t")[2] for entry in said.split(b"\0") if entry.startswith(b"160000 ")]

@@ -18,6 +18,7 @@ from budwood.workspaces import direct
 from budwood.workspaces.candidate import Candidates
 from budwood.workspaces.changes import Bases, Changes, compare, has_attributes
 from budwood.workspaces.git import Git, GitFailed
+from budwood.workspaces.inside import LINK, changed_inside
 from budwood.workspaces.laying import INDEX, Laid, laid_out, settle
 from budwood.workspaces.merging import is_ancestor
 from budwood.workspaces.records import stamp
@@ -32,7 +33,7 @@ from budwood.workspaces.whole import Whole
 _ANY_NAME = (("core.protectNTFS", "false"), ("core.protectHFS", "false"))
 _CONVERTS = ("core.autocrlf", "core.eol", "core.attributesfile")
 _TELLS = ("core.filemode", "core.symlinks")
-_LINK = "160000"
+_INSIDE = "inside-index"
 FILE_LIMIT = 256 * 1024 * 1024
 """A file larger than this is named, not kept, and its directory is not handed on."""
 
@@ -60,6 +61,8 @@ class Kept(Struct, frozen=True, kw_only=True):
     """Pipes, sockets and devices, which have no bytes to keep."""
     adrift: tuple[str, ...] = ()
     """Submodules at a commit that no branch of their origin has: it lies in the directory alone."""
+    inside: tuple[str, ...] = ()
+    """Files that differ inside of submodules: kept, and no part of the candidate."""
     unread: str = ""
     """Why what was committed or stashed there could not be brought over; it lies in the directory alone."""
 
@@ -147,6 +150,7 @@ class Keeper:
         tips, unread = ((), "") if past is None else self._bring(past, base)
         # What was committed on top of the base stays in the history of the candidate.
         grown = past is not None and not unread and past.head and is_ancestor(self.whole.git, base, past.head)
+        has_links = laid is not None and laid.links
         made = self.plain.commit(written.candidate, [past.head if past is not None and grown else base], message)
         return Kept(
             base=base,
@@ -155,7 +159,8 @@ class Keeper:
             commit=self.whole.git.commit(written.whole, [made, *tips], message),
             left_out=tuple(LeftOut(os.fsdecode(path), size) for path, size in sorted(written.too_large.items())),
             special=tuple(map(os.fsdecode, changes.found.special)),
-            adrift=() if laid is None or not laid.links else self._adrift(tree, base, written.candidate),
+            adrift=self._adrift(tree, base, written.candidate) if has_links else (),
+            inside=self._inside(folder, written.candidate) if has_links else (),
             unread=unread,
         )
 
@@ -168,9 +173,12 @@ class Keeper:
             words = ("for-each-ref", "--count=1", f"--contains={commit}", "refs/remotes", "refs/tags")
             theirs = Git(environ=self.plain.environ)
             inside = tree / os.fsdecode(path)
-            if mode == _LINK and not (inside.is_dir() and theirs.run(*words, cwd=inside, codes=range(256))):
+            if mode == LINK and not (inside.is_dir() and theirs.run(*words, cwd=inside, codes=range(256))):
                 found.append(os.fsdecode(path))
         return tuple(found)
+
+    def _inside(self, folder: Path, candidate: str) -> tuple[str, ...]:
+        return tuple(changed_inside(self.plain, folder / "tree", candidate, index=folder / _INSIDE))
 
     def _write_by_index(
         self, folder: Path, laid: Laid | None, changes: Changes, *, base: str, without: frozenset[bytes], limit: int

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from budwood._core.events import AttemptEnded
-from budwood._core.model import OPEN_ATTEMPT, AttemptPhase
+from budwood._core.model import INSIDE, OPEN_ATTEMPT, AttemptPhase
 from budwood._core.rows import AttemptRow, DependencyRow, RunRow, TaskRow
 from budwood._core.state import AttemptState, TaskState
 from budwood.cli.arguments import run_argument, task_argument
@@ -214,6 +214,8 @@ def _work_lines(end: AttemptEnded) -> Iterator[str]:
         )
         if left.not_kept:
             yield f"    not kept: {one_line(some(left.not_kept))}"
+        if left.inside:
+            yield f"    changed files {INSIDE}: {one_line(some(left.inside))}"
         if left.outside:
             yield f"    of yours changed meanwhile: {one_line(some(left.outside))}"
     if end.score is not None:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from budwood._core.model import AttemptPhase, Outcome, Usage
+from budwood._core.model import INSIDE, AttemptPhase, Left, Outcome, Usage
 from budwood.engine.workshop.orders import Order
+from budwood.workspaces.merging import named
 
 _SAID_BYTES = 2000
 
@@ -19,7 +20,7 @@ def weigh(
     """Decide whether what an attempt left is accepted; the next one is told what a check or a reviewer said."""
     found = _step_faults(_unpaid(outcome))
     if found.phase is AttemptPhase.SUCCEEDED and not order.allow_unchanged and found.left and not found.left.files:
-        found = _failed(found, "unchanged", "it changed nothing")
+        found = _failed(found, "unchanged", _nothing(found.left))
     if found.phase is AttemptPhase.SUCCEEDED and marked:
         found = _failed(found, "marks", f"marks of a conflict are left in {', '.join(marked)}")
     if found.phase is AttemptPhase.SUCCEEDED:
@@ -28,6 +29,12 @@ def weigh(
     if not said:
         return found
     return msgspec.structs.replace(found, check_said=said[-_SAID_BYTES:].decode(errors="replace").strip())
+
+
+def _nothing(left: Left) -> str:
+    if not left.inside:
+        return "it changed nothing"
+    return f"it changed nothing but files {INSIDE}: {named(left.inside)}"
 
 
 def _unpaid(outcome: Outcome) -> Outcome:

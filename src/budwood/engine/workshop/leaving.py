@@ -38,6 +38,7 @@ def describe(repository: Repository, kept: Kept, *, ref: str, outside: Sequence[
         lines_removed=change.removed,
         not_kept=(*(each.path for each in kept.left_out), *kept.adrift, *kept.special)[:_NAMED],
         outside=tuple(outside[:_NAMED]),
+        inside=kept.inside[:_NAMED],
     )
 
 
