@@ -148,6 +148,21 @@ def test_a_revision_goes_on_with_what_was_left_under_a_new_number(evening: Eveni
     assert counted.split()[3:6] == ["1", "+3", "-1"]  # by both attempts, as diff shows it
 
 
+def test_what_was_sent_back_and_is_not_done_is_not_merged(evening: Evening) -> None:
+    evening.call("revise", "night", "docs", "shorter")  # its steps cannot be done a second time
+    assert evening.state().task("docs").phase is TaskPhase.FAILED
+    evening.call("revise", "night", "models", "longer")  # and those change nothing
+    for line, words in (("lane-api", "lane api"), ("views", "task views")):
+        refused = evening.call("merge", "night", line)
+        assert refused.code == 2
+        said = f"error: {words} of run night holds what was sent back and is not done: models\n\nhint: budwood revise"
+        assert refused.err.startswith(said)
+    partly = evening.call("merge", "night", "--partial").err
+    assert "held      lane api: not done: models\n            budwood revise night models TEXT goes on" in partly
+    assert "held      task docs: not done: docs\n            budwood revise night docs TEXT goes on" in partly
+    assert evening.state().landing.merged == {}
+
+
 def test_scores_are_listed(evening: Evening) -> None:
     step = "[[step]]\ndo = 'write'\npath = '{task}.txt'\ntext = 'x'\n"
     (evening.root / "rated.toml").write_text(

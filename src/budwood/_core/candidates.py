@@ -5,7 +5,7 @@ Called by the machine only, so that replay gives the same. Knows the state; must
 
 from budwood._core.commands import AcceptCandidate, Command, WakeAccount
 from budwood._core.events import AttemptEnded, TaskReviewed
-from budwood._core.model import BEST_OF, PLAN, AttemptPhase, Review, TaskId, TaskSpec, Told
+from budwood._core.model import BEST_OF, PLAN, AttemptPhase, Review, TaskId, TaskPhase, TaskSpec, Told
 from budwood._core.state import GoOn, Made, Note, Remark, RunState, TaskState
 
 
@@ -24,6 +24,14 @@ def is_searched(state: RunState, task: TaskState) -> bool:
     if state.strategy == PLAN or task.is_created:
         return False
     return task.spec.score is not None or task.spec.helps or state.strategy == BEST_OF
+
+
+def is_undone(task: TaskState) -> bool:
+    """Say whether what was accepted of a task counts no more: it was sent back, and has not been done since.
+
+    It lies in its line of history, and in whatever took from that.
+    """
+    return task.phase is not TaskPhase.DONE and task.made is not None and task.made.left.files > 0
 
 
 def branched_heads(state: RunState) -> dict[str, str]:

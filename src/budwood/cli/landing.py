@@ -6,6 +6,7 @@ Knows the state. Must not decide.
 import shlex
 from collections.abc import Iterator, Sequence
 
+from budwood._core.candidates import is_undone
 from budwood._core.choice import competes
 from budwood._core.landing import members
 from budwood._core.lane_phase import lane_phase
@@ -57,7 +58,11 @@ def _left_out(state: RunState) -> Iterator[str]:
         if not lost or head in (None, state.landing.merged.get(line)) or is_told or competes(state, tasks[0]):
             continue
         yield f"  held      {one_line(line)}: not done: {one_line(some(lost))}"
-        yield f"            budwood merge {shlex.quote(state.name)} --partial merges what was accepted in it"
+        name, undone = shlex.quote(state.name), next((task.spec.id for task in tasks if is_undone(task)), None)
+        if undone is not None:  # what it made before is in the line, and is not to be merged as it is
+            yield f"            budwood revise {name} {shlex.quote(str(undone))} TEXT goes on with what was sent back"
+        else:
+            yield f"            budwood merge {name} --partial merges what was accepted in it"
 
 
 def behind(state: RunState, line: str) -> list[str]:

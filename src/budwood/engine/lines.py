@@ -7,7 +7,7 @@ git.
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
-from budwood._core.candidates import lane_of
+from budwood._core.candidates import is_undone, lane_of
 from budwood._core.choice import choice, competes
 from budwood._core.cycles import components
 from budwood._core.landing import members
@@ -109,8 +109,8 @@ def _tasks(state: RunState, numbers: Iterable[int]) -> list[TaskState]:
 
 
 def _is_out(state: RunState, line: str, tasks: list[TaskState], *, partial: bool) -> bool:
-    """Say whether a line is not to be merged: unfinished, rejected, in conflict, or held back as it stands."""
-    if any(task.review is Review.REJECTED for task in tasks):
+    """Say whether a line is not to be merged: not finished, rejected, sent back, in conflict, or held as it stands."""
+    if any(task.review is Review.REJECTED or is_undone(task) for task in tasks):
         return True
     if not partial and any(task.phase is not TaskPhase.DONE for task in tasks):
         return True

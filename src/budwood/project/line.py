@@ -10,7 +10,7 @@ from budwood._core.model import AttemptPhase, Review
 from budwood._core.state import TaskState
 from budwood.errors import NoSuchId, UsageError
 from budwood.project.desk import Desk
-from budwood.review.lanes import within
+from budwood.review.lanes import undone_within, within
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Line:
 
 
 def find_line(desk: Desk, given: str) -> Line:
-    """Find the lane or the task that is meant; refused where it was not accepted, or holds what was rejected.
+    """Find the lane or the task that is meant; refused where it was not accepted, or holds what is not wanted.
 
     A lane is also found by its branch: where lanes and tasks are numbered alike, that tells them apart.
     """
@@ -46,6 +46,12 @@ def find_line(desk: Desk, given: str) -> Line:
         raise UsageError(
             f"{line.called} of run {desk.row.name} holds what was rejected: {', '.join(rejected)}",
             hint=f"budwood revise {desk.row.name} {rejected[0]} TEXT, or budwood approve {desk.row.name} {rejected[0]}",
+        )
+    undone = [str(task.spec.id) for task in undone_within(desk.state, desk.git, line.commit)]
+    if undone:
+        raise UsageError(
+            f"{line.called} of run {desk.row.name} holds what was sent back and is not done: {', '.join(undone)}",
+            hint=f"budwood revise {desk.row.name} {undone[0]} TEXT goes on with it",
         )
     return line
 

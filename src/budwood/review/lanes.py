@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from budwood._core.candidates import is_undone
 from budwood._core.landing import members
 from budwood._core.lane_phase import lane_phase
 from budwood._core.model import LanePhase, TaskId, TaskPhase
@@ -65,4 +66,13 @@ def within(state: RunState, git: Git, commit: str) -> list[TaskState]:
         task
         for task in done
         if task.made is not None and task.made.left.files and is_ancestor(git, task.made.left.candidate, commit)
+    ]
+
+
+def undone_within(state: RunState, git: Git, commit: str) -> list[TaskState]:
+    """List the tasks whose work a commit holds that counts no more."""
+    return [
+        task
+        for task in state.tasks
+        if task.made is not None and is_undone(task) and is_ancestor(git, task.made.left.candidate, commit)
     ]
