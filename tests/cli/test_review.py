@@ -214,6 +214,21 @@ def test_a_walk_shows_asks_and_decides(evening: Evening) -> None:
     assert state.task("bad").phase is TaskPhase.READY
 
 
+def test_a_walk_shows_the_beginning_of_what_is_long(evening: Evening) -> None:
+    step = "[[step]]\ndo = 'run'\ncommand = 'seq 1 1000 > many.txt'\n"
+    (evening.root / "long.toml").write_text(f'[run]\nagent = "script"\n[[task]]\nid = "a b"\nprompt = """{step}"""\n')
+    assert evening.call("run", "long.toml").code == 0
+    words = [sys.executable, "-m", "budwood", "review", "long", "--walk"]
+    terminal = Terminal(words, cwd=evening.root, env=dict(os.environ))
+    try:
+        terminal.wait_text("and 606 lines more: budwood diff long 'a b.1'")
+        terminal.press("q\n")
+        assert terminal.wait() == 0
+    finally:
+        terminal.close()
+    assert "+1000\n" in evening.call("diff", "long", "a b.1").out
+
+
 def test_names_are_completed(evening: Evening) -> None:
     assert complete("budwood approve night d", cwd=evening.root) == ["docs"]
     assert complete("budwood diff night doc", cwd=evening.root) == ["docs"]

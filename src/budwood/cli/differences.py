@@ -20,6 +20,14 @@ def write_difference(git: Git, older: str, newer: str, *, form: Form = "patch") 
     return bool(patch)
 
 
+def write_beginning(git: Git, older: str, newer: str, *, most: int) -> int:
+    """Write the first lines of how two commits differ; return how many more there are."""
+    colour = has_colour()
+    lines = write_out(git, older, newer, form="patch", colour=colour).splitlines(keepends=True)
+    write_patch(b"".join(lines[:most]), colour=colour)
+    return max(0, len(lines) - most)
+
+
 def write_patch(patch: bytes, *, colour: bool = False) -> None:
     """Write a difference that is there."""
     if is_terminal():

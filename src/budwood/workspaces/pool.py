@@ -123,7 +123,7 @@ class Pool(Workspaces):
             raise Gone(f"{holder} has no workspace to keep; somebody removed it")
         if not place.tree.is_dir():
             place.let_go()
-            raise Gone(f"{place.tree} was removed while {holder} had it; there is nothing to keep")
+            raise Gone(f"{place.tree} was removed while it was in use; there is nothing to keep")
         try:
             with place.alone():
                 kept = self._keep(place, held.base, ref, message=message)

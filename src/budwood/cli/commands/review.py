@@ -1,5 +1,6 @@
 """`budwood review`: what waits for somebody's decision."""
 
+import shlex
 import sys
 
 import click
@@ -8,7 +9,7 @@ from msgspec.structs import replace
 
 from budwood.cli.arguments import run_argument
 from budwood.cli.asking import Asked, ask, asked_of, tell_answer
-from budwood.cli.differences import write_difference
+from budwood.cli.differences import write_beginning
 from budwood.cli.looking import json_option, note, store_option, write_json
 from budwood.cli.scored import score_text
 from budwood.cli.tables import Column, write_table
@@ -35,6 +36,8 @@ _ANSWERS = {
     "s": "skip: decide later",
     "q": "quit",
 }
+_SHOWN_LINES = 400
+"""What of a difference a walk shows at most: what is asked would be lost below it."""
 
 
 @click.command("review")
@@ -109,7 +112,9 @@ def _walk(asked: Asked, desk: Desk, waiting: list[Undecided]) -> int:
         cost = f", {money(each.cost_usd, guessed=each.guessed_usd)}" if each.cost_usd else ""
         title = f"{place}/{len(waiting)} {each.task}: attempt {each.attempt} {each.outcome.value}, {files}{cost}"
         click.echo(bold(one_line(title)))
-        write_difference(desk.git, desk.base_of(candidate), candidate.left.candidate)
+        more = write_beginning(desk.git, desk.base_of(candidate), candidate.left.candidate, most=_SHOWN_LINES)
+        if more:
+            click.echo(f"and {counted(more, 'line')} more: {_diff_command(asked, each)}")
         match _ask():
             case "q":
                 break
@@ -123,6 +128,10 @@ def _walk(asked: Asked, desk: Desk, waiting: list[Undecided]) -> int:
     if revised and asked.store.holder(asked.row.id) is None:
         note(f"\nhint: budwood resume {asked.row.name} works on what was sent back")
     return 0
+
+
+def _diff_command(asked: Asked, each: Undecided) -> str:
+    return f"budwood diff {shlex.join([asked.row.name, f'{each.task}.{each.attempt}'])}"
 
 
 def _ask() -> str:
