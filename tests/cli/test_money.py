@@ -188,13 +188,23 @@ def test_an_unknown_cost_counts_as_what_was_reserved(budwood: Budwood) -> None:
     ]
 
 
+def test_a_cost_that_is_not_known_is_marked_also_where_nothing_was_reserved(paying: Budwood) -> None:
+    paying.plan(PAID.replace('[[task]]\nid = "two"', '[[task]]\nagent = "codex"\nallow_unchanged = true\nid = "two"'))
+    said = paying.call("run", "plan.toml", "--budget-usd", "5").err
+    assert "all: 2 attempts, ~$0.53" in said  # codex tells tokens, and there is no price
+    assert ", 2 attempts, ~$0.53" in said
+    for words in (["status"], ["ls"], []):
+        assert "~$0.53" in paying.call(*words).out, words
+    assert "~" not in paying.call("show", "plan").out  # that task's own is known
+
+
 def test_lanes_and_what_is_compared_say_which_costs_are_guessed(paying: Budwood) -> None:
     (paying.root / "budwood.toml").write_text('[agents.mine]\nagent = "command"\ncommand = ["touch", "made"]\n')
     paying.plan(PAID.replace('agent = "claude"', 'agent = "mine"\nreserve_usd = 0.25'))
     paying.call("run", "plan.toml", "--budget-usd", "5")
     for words in (["lanes"], ["compare", "plan"]):
         assert "~$0.25" in paying.call(*words).out, words
-    assert [lane["guessed_usd"] for lane in json.loads(paying.call("lanes", "--json").out)["lanes"]] == [0.25, 0.25]
+    assert [lane["untold"] for lane in json.loads(paying.call("lanes", "--json").out)["lanes"]] == [1, 1]
 
 
 def test_the_start_says_what_agents_may_do_where_and_what_they_do_not_see(

@@ -39,7 +39,7 @@ def candidate(number: int, *, why: str = "") -> Compared:
         is_best=number == 2,
         score=None,
         cost_usd=0.0,
-        guessed_usd=0.0,
+        untold=0,
         duration_s=1.0,
         candidate="c" * 40,
         files=[Change(path="x", what="changed", lines_added=1, lines_removed=0)],

@@ -8,7 +8,7 @@ from budwood._core.candidates import remark, rest_account, take_in
 from budwood._core.commands import Command, ForgetAttempt, StartAttempt, WakeTask
 from budwood._core.model import AttemptPhase, RunPhase, TaskPhase
 from budwood._core.phases import move_attempt, move_run, move_task, want_again
-from budwood._core.reserve import booked_usd, reserve_of
+from budwood._core.reserve import booked_usd, is_untold, reserve_of
 from budwood._core.schedule import released
 from budwood._core.speaking import asked, progressed, replied
 from budwood._core.state import AttemptState, Ended, RunState, TaskState
@@ -120,9 +120,19 @@ def _settle(state: RunState, task: TaskState, event: e.AttemptEnded, *, reserved
     state.spending.cost_usd += cost
     state.spending.tokens += tokens
     task.cost_usd += cost
+    untold = _untold(state, event, reserved)
+    state.spending.untold += untold
+    task.untold += untold
     if event.usage.cost_usd is None:
         state.spending.guessed_usd += reserved.reserved_usd
         task.guessed_usd += reserved.reserved_usd
+
+
+def _untold(state: RunState, event: e.AttemptEnded, attempt: AttemptState) -> int:
+    """Count what did not say what it cost: the attempt, unless there was nothing but a review, and the review."""
+    made, reviewed = event.reviewed is None or event.told is not None, event.reviewed
+    own = made and is_untold(state.settings, event.usage, attempt.agent, reserved=attempt.reserved_usd)
+    return own + (reviewed is not None and reviewed.usage.cost_usd is None)
 
 
 def _judge_task(

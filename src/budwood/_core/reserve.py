@@ -30,6 +30,13 @@ def is_free(terms: AgentTerms) -> bool:
     return terms.config.get("agent") == "script"
 
 
+def is_untold(settings: RunSettings, usage: Usage, agent: str, *, reserved: float) -> bool:
+    """Say whether nobody knows what an attempt cost: what is no agent's, and reserved nothing, costs nothing."""
+    terms = settings.agents.get(agent)
+    is_paid = bool(agent) and (terms is None or not is_free(terms))
+    return usage.cost_usd is None and (is_paid or reserved > 0)
+
+
 def booked_usd(usage: Usage, reviewed: Reviewed | None, *, reserved: float) -> float:
     """Return what an attempt counts as: what it says, else what it set aside, and what is known of its review."""
     if usage.cost_usd is not None:

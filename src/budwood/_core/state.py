@@ -161,6 +161,8 @@ class TaskState:
     cost_usd: float = 0.0
     guessed_usd: float = 0.0
     """The part of that which no attempt has said: what those had set aside that did not say."""
+    untold: int = 0
+    """Attempts, and reviews of them, that did not say what they cost."""
     attempt: AttemptState | None = None
     ended: AttemptPhase | None = None
     """How the newest attempt that has ended did."""
@@ -205,6 +207,8 @@ class Spending:
     cost_usd: float = 0.0
     guessed_usd: float = 0.0
     """The part of that which no attempt has said."""
+    untold: int = 0
+    """Attempts, and reviews of them, that did not say what they cost."""
     tokens: int = 0
     reserved_usd: float = 0.0
     reserved_tokens: int = 0

@@ -28,6 +28,6 @@ def cells(each: Compared) -> tuple[str, ...]:
         str(len(each.files)),
         f"+{came} -{went}",
         "" if each.duration_s is None else span(each.duration_s),
-        money(each.cost_usd, guessed=each.guessed_usd) if each.cost_usd else "",
+        money(each.cost_usd, guessed=each.untold) if each.cost_usd else "",
         each.why or each.description,
     )

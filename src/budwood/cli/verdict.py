@@ -101,7 +101,7 @@ def headline(verdict: Verdict) -> str:
     text = f"{verdict.name}: {_state(verdict)}{', '.join(parts)} in {span(verdict.driven_s)}"
     text += f", {counted(verdict.attempts, 'attempt')}"
     if verdict.cost_usd:
-        text += f", {money(verdict.cost_usd, guessed=verdict.guessed_usd)}"
+        text += f", {money(verdict.cost_usd, guessed=verdict.untold)}"
     if verdict.tokens:
         text += f", {verdict.tokens} tokens"
     return text

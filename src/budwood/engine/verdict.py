@@ -38,6 +38,8 @@ class Verdict(Struct, frozen=True, kw_only=True):
     cost_usd: float
     guessed_usd: float
     """The part of that which no attempt has said."""
+    untold: int
+    """Attempts, and reviews of them, that did not say what they cost."""
     tokens: int
     driven_s: float
     failed: tuple[TaskId, ...]
@@ -64,6 +66,7 @@ def reach_verdict(state: RunState, *, interrupted: bool = False) -> Verdict:
         attempts=state.spending.attempts,
         cost_usd=round(state.spending.cost_usd, 6),
         guessed_usd=round(state.spending.guessed_usd, 6),
+        untold=state.spending.untold,
         tokens=state.spending.tokens,
         driven_s=round(state.driven_until(state.at_ms), 3),
         failed=_ids(state, TaskPhase.FAILED),

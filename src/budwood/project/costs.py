@@ -3,6 +3,7 @@
 Knows events and how reservations are made, so that its sums are those that the budget counts. Must not know stores.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
@@ -21,8 +22,7 @@ from budwood._core.events import (
     TaskUpdated,
 )
 from budwood._core.model import Reviewed, RunSettings, TaskId, TaskSpec, Told
-from budwood._core.reserve import booked_usd, is_free, model_of, reserve_of
-from budwood._core.rows import AttemptRow
+from budwood._core.reserve import booked_usd, is_untold, model_of, reserve_of
 
 
 class Cost(Struct, frozen=True, kw_only=True):
@@ -103,8 +103,6 @@ def _attempt_cost(
 ) -> AttemptCost:
     usage, told = ended.usage, ended.told
     terms = settings.agents.get(agent)
-    # A command that says nothing costs nothing, and so does a script.
-    known = usage.cost_usd is not None or not (reserved or (agent and (terms is None or not is_free(terms))))
     asked = spec.model if told is None else told.model or spec.model
     return AttemptCost(
         task=ended.task,
@@ -114,7 +112,7 @@ def _attempt_cost(
         cost=Cost(
             attempts=1,
             cost_usd=booked_usd(usage, ended.reviewed, reserved=reserved),
-            unknown=0 if known else 1,
+            unknown=int(is_untold(settings, usage, agent, reserved=reserved)),
             list_usd=None if told is None else told.list_usd,
             tokens=spec.reserve_tokens if usage.tokens is None else usage.tokens,
             wall_s=ended.measure.wall_s,
@@ -149,10 +147,12 @@ def _split(one: AttemptCost, reviewed: Reviewed, settings: RunSettings, told: To
     yield structs.replace(one, agent=reviewed.agent, model=model, cost=review)
 
 
-def guessed_usd(cost_usd: float, attempts: Iterable[AttemptRow]) -> float:
-    """Return how much of a sum its attempts did not tell: that is only what they had reserved."""
-    told = sum(attempt.cost_usd or 0.0 for attempt in attempts)
-    return max(0.0, round(cost_usd - told, 6))
+def untold(events: Iterable[Recorded]) -> Counter[TaskId]:
+    """Count by task the attempts, and reviews of them, that did not say what they cost."""
+    found = Counter[TaskId]()
+    for one in attempt_costs(events):
+        found[one.task] += one.cost.unknown
+    return found
 
 
 def add_up(costs: Iterable[Cost]) -> Cost:

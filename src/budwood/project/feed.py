@@ -41,8 +41,8 @@ class News(Struct, frozen=True, kw_only=True):
     """Everything that is open; only in the first parcel, because a driver before this one may have started it."""
     search: SearchProgress | None = None
     """How far a search has come; None in a plan."""
-    guessed_usd: float = 0.0
-    """How much of the cost is only what was reserved."""
+    untold: int = 0
+    """Attempts that did not say what they cost."""
 
     @property
     def planned(self) -> int:
@@ -79,7 +79,7 @@ class Feed:
                 events=events,
                 counts=state.counts.copy(),
                 cost_usd=state.spending.cost_usd,
-                guessed_usd=state.spending.guessed_usd,
+                untold=state.spending.untold,
                 attempts=state.spending.attempts,
                 name=state.name,
                 slots=state.settings.slots,

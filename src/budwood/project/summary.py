@@ -38,7 +38,7 @@ class Summary:
         self.calls = False
         """Whether what runs may be a call of a function."""
         self.counts = dict.fromkeys(TaskPhase, 0)
-        self.cost_usd = self.guessed_usd = 0.0
+        self.cost_usd, self.untold = 0.0, 0
         self.running: dict[str, Running] = {}
         self.search: SearchProgress | None = None
         """How far a search has come."""
@@ -54,7 +54,7 @@ class Summary:
         """Add one commit."""
         self.name, self.slots, self.calls = news.name, news.slots, news.calls
         self.counts, self.search = news.counts, news.search
-        self.cost_usd, self.guessed_usd = news.cost_usd, news.guessed_usd
+        self.cost_usd, self.untold = news.cost_usd, news.untold
         if news.running is not None:
             self.running = {each.task: each for each in news.running}
         for recorded in news.events:

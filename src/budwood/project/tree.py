@@ -48,8 +48,8 @@ class TreeNode(Struct, frozen=True, kw_only=True):
     cost_usd: float
     error: str
     """Why its newest attempt did not succeed."""
-    guessed_usd: float = 0.0
-    """How much of its cost is only what attempts had reserved that did not tell."""
+    untold: int = 0
+    """Attempts that did not say what they cost."""
     visits: int | None = None
     """How many attempts of its branch have ended, where the search counts them."""
     worth: float | None = None
@@ -182,7 +182,7 @@ def _node(task: TaskState, attempts: Sequence[AttemptRow]) -> TreeNode:
         began_at_ms=min(began, default=None),
         ended_at_ms=last.finished_at_ms if ended and last is not None else None,
         cost_usd=task.cost_usd,
-        guessed_usd=task.guessed_usd,
+        untold=task.untold,
         error="" if last is None or last.error is None or task.phase is TaskPhase.DONE else last.error.message,
     )
 

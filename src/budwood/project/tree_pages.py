@@ -49,11 +49,11 @@ def _summary(tree: Tree) -> Iterator[str]:
         root = next((node.value for node in tree.nodes if node.parent is None and node.scored), None)
         yield f"- best: `{best.id}` with {tree.primary} {number(best.value)}, the root has {number(root)}"
         yield f"- how it came about: {_way(tree, best)}"
-    cost, guessed = sum(node.cost_usd for node in tree.nodes), sum(node.guessed_usd for node in tree.nodes)
+    cost, untold = sum(node.cost_usd for node in tree.nodes), sum(node.untold for node in tree.nodes)
     attempts = counted(sum(node.attempts for node in tree.nodes), "attempt")
     took = span(sum(node.wall_s for node in tree.nodes))
     yield f"- {counted(len(tree.nodes), 'task')}, {attempts}, {took} of work" + (
-        f", {money(cost, guessed=guessed)}" if cost else ""
+        f", {money(cost, guessed=untold)}" if cost else ""
     )
     yield "\n## Depths\n"
     yield from _table(
@@ -89,7 +89,7 @@ def _cells(node: TreeNode) -> Sequence[object]:
         node.phase.value,
         node.attempts,
         span(node.wall_s),
-        money(node.cost_usd, guessed=node.guessed_usd) if node.cost_usd else "",
+        money(node.cost_usd, guessed=node.untold) if node.cost_usd else "",
         number(node.value),
         number(rank),
         "" if node.visits is None else node.visits,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def money(usd: float, *, guessed: float = 0.0) -> str:
-    """Write dollars, small amounts with as many digits as they need to be seen; "~" where a part is only guessed."""
+    """Write dollars, small amounts with as many digits as they need to be seen; "~" where a part is not known."""
     usd = round(usd, 6)  # sums of the same amounts differ by their order, and half a cent is rounded
     about = "~" if guessed else ""
     return f"{about}${usd:.2f}" if usd >= 0.01 or usd == 0 else f"{about}${usd:.4f}"

@@ -32,7 +32,8 @@ class Compared(Struct, frozen=True, kw_only=True):
     is_best: bool
     score: Score | None
     cost_usd: float
-    guessed_usd: float
+    untold: int
+    """Attempts that did not say what they cost."""
     duration_s: float | None
     candidate: str
     """Its commit."""
@@ -82,7 +83,7 @@ def compare(
             is_best=best is not None and best.task is task,
             score=task.score,
             cost_usd=round(task.cost_usd, 6),
-            guessed_usd=round(task.guessed_usd, 6),
+            untold=task.untold,
             duration_s=durations_s.get(task.number),
             candidate=made.left.candidate,
             files=lists[task.number],

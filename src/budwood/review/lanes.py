@@ -30,8 +30,8 @@ class Lane(Struct, frozen=True, kw_only=True):
     files: int
     """How many differ from what the run started with."""
     cost_usd: float
-    guessed_usd: float
-    """How much of that is only what attempts had reserved that did not tell."""
+    untold: int
+    """Attempts that did not say what they cost."""
 
 
 def look_at_lanes(state: RunState, git: Git, *, branch_of: Callable[[str], str | None]) -> Iterator[Lane]:
@@ -51,7 +51,7 @@ def look_at_lanes(state: RunState, git: Git, *, branch_of: Callable[[str], str |
             tasks=len(tasks),
             files=0 if head is None else len(entries(git, terms.base, head)),
             cost_usd=round(sum(task.cost_usd for task in tasks), 6),
-            guessed_usd=round(sum(task.guessed_usd for task in tasks), 6),
+            untold=sum(task.untold for task in tasks),
         )
 
 

@@ -26,6 +26,8 @@ class Undecided(Struct, frozen=True, kw_only=True):
     cost_usd: float
     guessed_usd: float
     """The part of that which no attempt has said."""
+    untold: int
+    """Attempts that did not say what they cost."""
     agent: str
     score: Score | None
 
@@ -51,6 +53,7 @@ def undecided(state: RunState) -> Iterator[Undecided]:
             lines_removed=made.left.lines_removed,
             cost_usd=round(task.cost_usd, 6),
             guessed_usd=round(task.guessed_usd, 6),
+            untold=task.untold,
             agent="" if made.told is None else made.told.agent,
             score=task.score,
         )

@@ -55,7 +55,7 @@ def _cells(lane: Lane) -> list[object]:
         lane.phase.value,
         f"{lane.done}/{lane.tasks}",
         lane.files,
-        money(lane.cost_usd, guessed=lane.guessed_usd) if lane.cost_usd else "",
+        money(lane.cost_usd, guessed=lane.untold) if lane.cost_usd else "",
         (lane.head or "")[:12],
         lane.branch or "",
     ]

@@ -1,5 +1,7 @@
 """`budwood ls`: the runs of this project."""
 
+from collections.abc import Iterable
+
 import click
 
 from budwood._core.model import ENDED_RUN
@@ -8,7 +10,7 @@ from budwood.cli.looking import json_option, looking, note, now_ms, store_option
 from budwood.cli.shapes import run_shape
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import tinted
-from budwood.project.costs import guessed_usd
+from budwood.project.costs import untold
 from budwood.project.find import listed
 from budwood.project.times import ago
 from budwood.project.words import money
@@ -41,40 +43,40 @@ def command(everything: bool, as_json: bool, where: str | None) -> None:
         known = listed(store)
         rows = known if everything or as_json else known[-_SHOWN:]
         drivers = {row.id: None if row.phase in ENDED_RUN else store.holder(row.id) for row in rows}
-        guessed = {} if as_json else guesses(store, rows)
+        unknown = {} if as_json else silent(store, rows)
     if as_json:
         write_json({"runs": [run_shape(row, driver=drivers[row.id]) for row in rows]})
         return
     if not rows:
         note("no runs yet\n\nhint: budwood run FILE starts one")
         return
-    write_runs(rows, drivers, guessed)
+    write_runs(rows, drivers, unknown)
     if len(rows) < len(known):
         note(f"{len(known) - len(rows)} older; budwood ls --all lists them")
 
 
-def guesses(store: Store, rows: list[RunRow]) -> dict[str, float]:
-    """Return how much of what runs cost is only guessed, of those that cost something."""
-    return {row.id: guessed_usd(row.cost_usd, store.attempts(row.id)) for row in rows if row.cost_usd}
+def silent(store: Store, rows: Iterable[RunRow]) -> dict[str, int]:
+    """Count by run the attempts that did not say what they cost, of those runs that cost something."""
+    return {row.id: untold(store.read(row.id)).total() for row in rows if row.cost_usd}
 
 
 def write_runs(
-    rows: list[RunRow], drivers: dict[str, str | None], guessed: dict[str, float], *, indent: str = ""
+    rows: list[RunRow], drivers: dict[str, str | None], unknown: dict[str, int], *, indent: str = ""
 ) -> None:
     """Write runs as a table."""
     now = now_ms()
-    cells = [_cells(row, drivers[row.id], now, guessed=guessed.get(row.id, 0.0)) for row in rows]
+    cells = [_cells(row, drivers[row.id], now, unknown=unknown.get(row.id, 0)) for row in rows]
     write_table(_COLUMNS, cells, indent=indent)
 
 
-def _cells(row: RunRow, driver: str | None, now: int, *, guessed: float) -> list[object]:
+def _cells(row: RunRow, driver: str | None, now: int, *, unknown: int) -> list[object]:
     return [
         row.name,
         row.phase.value,
         f"{row.done}/{row.tasks}",
         row.failed or "",
         row.attempts,
-        money(row.cost_usd, guessed=guessed) if row.cost_usd else "",
+        money(row.cost_usd, guessed=unknown) if row.cost_usd else "",
         ago(row.created_at_ms, now),
         "" if row.phase in ENDED_RUN else driver or "none",
     ]

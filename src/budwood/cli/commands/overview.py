@@ -6,7 +6,7 @@ from budwood._core.events import RunCreated
 from budwood._core.model import ENDED_RUN, PLAN, AttemptPhase, RunPhase
 from budwood._core.rows import RunRow
 from budwood._core.state import RunState
-from budwood.cli.commands.ls import guesses, write_runs
+from budwood.cli.commands.ls import silent, write_runs
 from budwood.cli.looking import read_state
 from budwood.cli.standing import answer_command, open_command
 from budwood.cli.text import bold, one_line
@@ -49,18 +49,19 @@ def show_overview() -> None:
         states = {row.id: state for row in over if (state := _with_workspaces(store, row)) is not None}
         asking |= {row.id: found for row in over if row.id in states and (found := _conflicts(states[row.id]))}
         remarks = searching | {name: said for name, state in states.items() if (said := _undecided(state))}
-        guessed = guesses(store, rows)
+        recent = [row for row in rows if row.phase in ENDED_RUN][-_LOOKED_AT:]
+        unknown = silent(store, (row for row in rows if row.phase not in ENDED_RUN or row in recent or row in over))
     if not rows:
         click.echo(_BEGIN)
         return
     needs = [row for row in rows if (row.id in asking or _needs_you(row, drivers[row.id])) and row.id not in moved]
     runs = [row for row in rows if row.phase not in ENDED_RUN and row not in needs and row.id not in moved]
     ended = [row for row in rows if row.phase in ENDED_RUN and row not in needs and row.id not in moved][-_ENDED:]
-    _write_needs(needs, drivers, guessed, asking, remarks)
+    _write_needs(needs, drivers, unknown, asking, remarks)
     for title, some_rows in (("Runs", runs), ("Ended", ended)):
         if some_rows:
             click.echo(bold(title))
-            write_runs(some_rows, drivers, guessed, indent="  ")
+            write_runs(some_rows, drivers, unknown, indent="  ")
             _write_remarks(some_rows, remarks)
             click.echo()
     for row in rows:
@@ -127,14 +128,14 @@ def _write_remarks(rows: list[RunRow], remarks: dict[str, str]) -> None:
 def _write_needs(
     needs: list[RunRow],
     drivers: dict[str, str | None],
-    guessed: dict[str, float],
+    unknown: dict[str, int],
     asking: dict[str, list[str]],
     remarks: dict[str, str],
 ) -> None:
     if not needs:
         return
     click.echo(bold("Needs you"))
-    write_runs(needs, drivers, guessed, indent="  ")
+    write_runs(needs, drivers, unknown, indent="  ")
     _write_remarks(needs, remarks)
     for row in needs:
         if _needs_you(row, drivers[row.id]):

@@ -99,7 +99,7 @@ def _cells(desk: Desk, each: Undecided) -> list[object]:
         score_text(each.score) or "-",
         each.files,
         f"+{each.lines_added} -{each.lines_removed}",
-        money(each.cost_usd, guessed=each.guessed_usd) if each.cost_usd else "",
+        money(each.cost_usd, guessed=each.untold) if each.cost_usd else "",
         desk.branch_of(each.lane) or "",
     ]
 
@@ -109,7 +109,7 @@ def _walk(asked: Asked, desk: Desk, waiting: list[Undecided]) -> int:
     for place, each in enumerate(waiting, start=1):
         candidate = desk.find(f"{each.task}.{each.attempt}")
         files = f"{counted(each.files, 'file')}, +{each.lines_added} -{each.lines_removed}"
-        cost = f", {money(each.cost_usd, guessed=each.guessed_usd)}" if each.cost_usd else ""
+        cost = f", {money(each.cost_usd, guessed=each.untold)}" if each.cost_usd else ""
         title = f"{place}/{len(waiting)} {each.task}: attempt {each.attempt} {each.outcome.value}, {files}{cost}"
         click.echo(bold(one_line(title)))
         more = write_beginning(desk.git, desk.base_of(candidate), candidate.left.candidate, most=_SHOWN_LINES)

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 import click
 import msgspec
@@ -21,7 +20,7 @@ from budwood.cli.standing import answer_command
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import bold, dim, one_line, tinted
 from budwood.errors import UsageError
-from budwood.project.costs import guessed_usd
+from budwood.project.costs import untold
 from budwood.project.find import NOT_BEGUN, begin_command, find_run, find_task
 from budwood.project.times import ago, span
 from budwood.project.words import counted, money, size, some
@@ -90,10 +89,12 @@ def _show_run(store: Store, row: RunRow, *, as_json: bool) -> None:
         shape = run_shape(row, driver=store.holder(row.id))
         write_json({"run": shape, "tasks": [task_shape(task) for task in tasks]})
         return
-    attempts = {number: list(those) for number, those in groupby(store.attempts(row.id), lambda one: one.task)}
+    last = {attempt.task: attempt for attempt in store.attempts(row.id)}
+    unknown = untold(store.read(row.id)) if row.cost_usd else {}
     now = now_ms()
     wanted = [task for task in tasks if not task.removed]
-    write_table(_TASK_COLUMNS, [_task_cells(task, attempts.get(task.number, []), now) for task in wanted])
+    cells = [_task_cells(task, last.get(task.number), now, unknown=unknown.get(task.id, 0)) for task in wanted]
+    write_table(_TASK_COLUMNS, cells)
     if row.last_event == 0 and store.holder(row.id) is None:
         note(f"run {row.name}: {NOT_BEGUN}\n\nhint: {begin_command(row)}")
     gone = [task.id for task in tasks if task.removed]
@@ -101,21 +102,17 @@ def _show_run(store: Store, row: RunRow, *, as_json: bool) -> None:
         click.echo(dim(f"no longer in the plan: {some(gone)}"))
 
 
-def _task_cells(task: TaskRow, attempts: list[AttemptRow], now: int) -> list[object]:
+def _task_cells(task: TaskRow, last: AttemptRow | None, now: int, *, unknown: int) -> list[object]:
     return [
         task.id,
         task.phase.value,
         task.attempts or "",
-        took(attempts[-1], now) if attempts else "",
-        _paid(task, attempts),
+        "" if last is None else took(last, now),
+        money(task.cost_usd, guessed=unknown) if task.cost_usd else "",
         "" if task.lane is None else task.lane,
         "" if task.because is None else task.because,
         task.description or task.command,
     ]
-
-
-def _paid(task: TaskRow, attempts: list[AttemptRow]) -> str:
-    return money(task.cost_usd, guessed=guessed_usd(task.cost_usd, attempts)) if task.cost_usd else ""
 
 
 def took(attempt: AttemptRow, now: int) -> str:
@@ -145,7 +142,9 @@ def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> No
         return
     sandbox = "" if state is None else sandbox_words(state.settings)
     judged = None if stands is None or stands.judgement is None else judgement_words(stands.judgement)
-    more = {"cost": _paid(task, attempts), "review": review, "decision": judged, **says, "sandbox": sandbox}
+    unknown = untold(store.read(row.id))[task.id] if task.cost_usd else 0
+    cost = money(task.cost_usd, guessed=unknown) if task.cost_usd else ""
+    more = {"cost": cost, "review": review, "decision": judged, **says, "sandbox": sandbox}
     _write_task_head(row, task, needs=needs, dependants=dependants, more=more)
     if says.get("question"):
         note(f"\nhint: {answer_command(row.name, task.id)}")

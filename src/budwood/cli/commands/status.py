@@ -139,7 +139,7 @@ def _budgets(scene: Scene) -> dict[str, str]:
     if limits.max_attempts is not None:
         told["attempts"] += f" of {limits.max_attempts}"
     if spent.cost_usd or limits.budget_usd is not None:
-        told["cost"] = money(spent.cost_usd, guessed=spent.guessed_usd)
+        told["cost"] = money(spent.cost_usd, guessed=spent.untold)
         if limits.budget_usd is not None:
             left = max(0.0, limits.budget_usd - spent.cost_usd - spent.reserved_usd)
             told["cost"] += f" of {money(limits.budget_usd)}, {money(left)} left"

@@ -94,7 +94,7 @@ def _cells(node: TreeNode) -> list[object]:
         node.decision,
         node.attempts or "",
         span(node.wall_s) if node.wall_s else "",
-        money(node.cost_usd, guessed=node.guessed_usd) if node.cost_usd else "",
+        money(node.cost_usd, guessed=node.untold) if node.cost_usd else "",
         node.idea or node.title,
         node.why,
     ]

@@ -132,7 +132,7 @@ def _head(summary: Summary, *, width: int, rest: str) -> "Text":
     if left_s is not None:
         facts.append(f"about {rough(left_s)} left")
     if summary.cost_usd:
-        facts.append(money(summary.cost_usd, guessed=summary.guessed_usd))
+        facts.append(money(summary.cost_usd, guessed=summary.untold))
     tail = "  ".join(facts)
     room = max(8, min(40, width - len(summary.name) - len(tail) - 6))
     full = room if planned == 0 else room * ended // planned
