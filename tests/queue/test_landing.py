@@ -81,6 +81,10 @@ def test_verify_names_the_lane_that_broke_it_and_publishes_the_others(site: Site
     assert [line for line, _ in merged.lines] == ["lane l0", "lane l1", "lane l2", "lane l4"]
     assert "f3.txt" not in site.git("ls-tree", "--name-only", "budwood/plan").split()
     assert lanes(site) == {"l0": "merged", "l1": "merged", "l2": "merged", "l3": "broken", "l4": "merged"}
+    mend = "hint: budwood revise plan TASK TEXT has its agent mend what is broken; budwood retry plan verifies it once"
+    for shown in (said, site.call("why", "plan"), site.call("why", "plan", "make-l3")):
+        assert mend in shown.err
+    assert "plan: lane l3 is broken; budwood why plan" in site.call().out.partition("Ended")[0]
 
 
 def test_a_lane_is_merging_while_it_is_verified_also_when_nobody_drives_and_by_python(site: Site) -> None:

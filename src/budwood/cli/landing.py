@@ -89,6 +89,17 @@ def merge_hint(state: RunState) -> str:
     return f"budwood merge {shlex.quote(state.name)} merges and publishes finished lanes"
 
 
+def broken_hint(state: RunState) -> str:
+    """Say what helps where lanes do not pass verify, which another try alone does not change; nothing if all do."""
+    landing, name, inside = state.landing, shlex.quote(state.name), members(state)
+    if not landing.held:
+        return ""
+    once_more = f"budwood retry {name} verifies it once more"
+    if any(state.tasks[number].spec.prompt for line in landing.held for number in inside.get(line, ())):
+        return f"budwood revise {name} TASK TEXT has its agent mend what is broken; {once_more}"
+    return f"mend what is broken in the plan and run that again; {once_more}"
+
+
 def does_not_fit(task: TaskState) -> bool:
     """Say whether a task failed because what it stands on does not fit together: another try would find the same."""
     return task.phase is TaskPhase.FAILED and task.error_type == "conflict"

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from budwood._core.choice import choice, competes, eligible, why_undecided
 from budwood._core.model import ENDED_RUN, INSIDE, Review, RunPhase, TaskId
 from budwood._core.state import RunState
-from budwood.cli.landing import does_not_fit, fit_hint, landing_lines, merge_hint
+from budwood.cli.landing import broken_hint, does_not_fit, fit_hint, landing_lines, merge_hint
 from budwood.cli.text import one_line
 from budwood.cli.view.lines import logs_command
+from budwood.engine.landing import is_verify
 from budwood.engine.verdict import Exit, Verdict
 from budwood.project.times import span
 from budwood.project.words import counted, money, some
@@ -165,6 +166,8 @@ def _hint(verdict: Verdict, state: RunState) -> str:
     failed = [state.task(task) for task in verdict.failed if not _is_lost_rival(state, task)]
     if failed and all(map(does_not_fit, failed)) and not verdict.counts["cancelled"]:
         return fit_hint(state, failed)
+    if failed and all(is_verify(task) for task in failed) and not verdict.counts["cancelled"] and state.landing.held:
+        return broken_hint(state)
     if verdict.exit_code and (verdict.failed or verdict.counts["cancelled"]):
         return f"budwood retry {name} tries again what did not succeed"
     return ""

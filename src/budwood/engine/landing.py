@@ -183,14 +183,15 @@ def _hold(state: RunState, lines: Iterable[str], because: TaskState, reason: str
     return [LaneHeld(line=line, head=state.heads[line], reason=reason, task=because.spec.id) for line in lines]
 
 
-def _is_verify(task: TaskState) -> bool:
+def is_verify(task: TaskState) -> bool:
+    """Say whether a task verifies what was merged."""
     return task.spec.errand is not None and task.spec.errand.kind == "verify"
 
 
 def _verify(state: RunState, join: LanesJoined, place: int) -> ErrandAdded:
     inside = [line for joint in join.joints[:place] for line in joint.lines]
     spec = TaskSpec(
-        id=_free_id(state, f"verify-{1 + sum(map(_is_verify, state.tasks))}"),
+        id=_free_id(state, f"verify-{1 + sum(map(is_verify, state.tasks))}"),
         run=state.settings.verify,
         description=f"verify {', '.join(inside)}"[:_SHOWN] if inside else "verify what lanes are merged into",
         timeout_s=state.settings.verify_timeout_s,

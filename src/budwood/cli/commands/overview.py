@@ -47,7 +47,7 @@ def show_overview() -> None:
         searching = {row.id: said for row in rows if row.id not in moved and (said := _search(store, row))}
         over = [row for row in rows if row.phase is RunPhase.FINISHED and row.id not in moved][-_LOOKED_AT:]
         states = {row.id: state for row in over if (state := _with_workspaces(store, row)) is not None}
-        asking |= {row.id: found for row in over if row.id in states and (found := _conflicts(states[row.id]))}
+        asking |= {row.id: found for row in over if row.id in states and (found := _unmerged(states[row.id]))}
         remarks = searching | {name: said for name, state in states.items() if (said := _undecided(state))}
         recent = [row for row in rows if row.phase in ENDED_RUN][-_LOOKED_AT:]
         unknown = silent(store, (row for row in rows if row.phase not in ENDED_RUN or row in recent or row in over))
@@ -105,12 +105,12 @@ def _with_workspaces(store: Store, row: RunRow) -> RunState | None:
     return read_state(store, row)
 
 
-def _conflicts(state: RunState) -> list[str]:
-    """Write which lanes of a run that is over wait for somebody, and how to see that."""
+def _unmerged(state: RunState) -> list[str]:
+    """Write which lanes of a run that is over are in conflict or broken, and how to see that."""
     return [
         f"{one_line(line)} is in conflict: {one_line(some(conflict.files))}; {open_command(state.name, line)}"
         for line, conflict in state.landing.conflicts.items()
-    ]
+    ] + [f"{one_line(line)} is broken; budwood why {state.name}" for line in state.landing.held]
 
 
 def _undecided(state: RunState) -> str:

@@ -8,15 +8,16 @@ import msgspec
 from budwood._core.candidates import lane_of
 from budwood._core.model import TaskPhase
 from budwood._core.rows import RunRow
-from budwood._core.state import TaskState
+from budwood._core.state import RunState, TaskState
 from budwood.cli.arguments import run_argument, task_argument
 from budwood.cli.commands.status import scene_of
-from budwood.cli.landing import does_not_fit, fit_hint
+from budwood.cli.landing import broken_hint, does_not_fit, fit_hint
 from budwood.cli.logs import read_log
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
 from budwood.cli.reasons import Reason, Scene, why_run, why_task
 from budwood.cli.standing import open_command, way_on
 from budwood.cli.text import bold, dim, has_colour, one_line, tinted, visible
+from budwood.engine.landing import is_verify
 from budwood.project.find import find_run, find_task
 from budwood.project.place import run_dir_of
 from budwood.stores import Store
@@ -88,7 +89,6 @@ def _answer(
 
 
 def _next(scene: Scene, row: RunRow, task: TaskState | None) -> str | None:
-    name = shlex.quote(row.name)
     follows = way_on(scene, row)
     if follows is not None:
         return follows
@@ -96,14 +96,24 @@ def _next(scene: Scene, row: RunRow, task: TaskState | None) -> str | None:
     lines = list(conflicts) if task is None else [line for line in conflicts if line == lane_of(task.spec)]
     if lines:
         return open_command(row.name, lines[0])
-    if task is None:
-        failed = [each for each in scene.state.tasks if each.phase is TaskPhase.FAILED and not each.removed]
-        if failed and all(map(does_not_fit, failed)):
-            return fit_hint(scene.state, failed)
-        return f"budwood retry {name}" if failed else None
-    cause = scene.state.by_id.get(str(task.because), task) if task.phase is TaskPhase.SKIPPED else task
+    return _for_run(scene.state) if task is None else _for_task(scene.state, task)
+
+
+def _for_run(state: RunState) -> str | None:
+    failed = [each for each in state.tasks if each.phase is TaskPhase.FAILED and not each.removed]
+    if failed and all(map(does_not_fit, failed)):
+        return fit_hint(state, failed)
+    if state.landing.held and all(map(is_verify, failed)):
+        return broken_hint(state)
+    return f"budwood retry {shlex.quote(state.name)}" if failed else None
+
+
+def _for_task(state: RunState, task: TaskState) -> str | None:
+    cause = state.by_id.get(str(task.because), task) if task.phase is TaskPhase.SKIPPED else task
+    if lane_of(task.spec) in state.landing.held:
+        return broken_hint(state)
     if does_not_fit(cause):
-        return fit_hint(scene.state, [cause])
+        return fit_hint(state, [cause])
     if task.phase in (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED) and not task.removed:
-        return f"budwood retry {name} {shlex.quote(str(task.spec.id))}"
+        return f"budwood retry {shlex.quote(state.name)} {shlex.quote(str(task.spec.id))}"
     return None
