@@ -256,6 +256,19 @@ def test_an_agent_solves_a_conflict_and_is_verified_like_any_work(site: Site) ->
     assert {"lane-x", "lane-y"} <= set(site.git("for-each-ref", "--format=%(refname:short)", "refs/heads").split())
 
 
+def test_an_agent_solves_what_commands_made_where_no_task_is_an_agents(site: Site) -> None:
+    (site.root / "budwood.toml").write_text(
+        '[agents.solver]\nagent = "command"\ncommand = ["sh", "-c", "echo both > README.md"]\n'
+    )
+    site.plan(
+        '[run]\nworkspace = "clone"\nreview = "auto"\nresolve = ["solver"]\n',
+        *(f'[[task]]\nid = "{name}"\nrun = "echo {name} > README.md"\n' for name in "xy"),
+    )
+    site.call("run", "plan.toml")
+    assert published(site, "README.md") == "both"
+    assert site.state("plan").settings.slots == site.state("plan").settings.cpus
+
+
 def test_an_agent_that_leaves_marks_does_not_solve_it(site: Site) -> None:
     made = (lane("x", README__md="by x\n"), lane("y", README__md="by y\n"))
     agent = '[agents.idle]\nagent = "command"\ncommand = ["sh", "-c", "echo more >> README.md"]\n'

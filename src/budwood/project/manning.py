@@ -45,8 +45,9 @@ def man(
         for number, task in enumerate(plan.tasks)
     )
     names = dict.fromkeys(name for task in tasks for name in task.asks)
-    names.update(dict.fromkeys((*_default(resolved), *others, *settings.resolve)))
-    slots = AGENT_SLOTS if resolved.origin("slots") == DEFAULT else settings.slots
+    names.update(dict.fromkeys((*_default(resolved), *others)))
+    slots = AGENT_SLOTS if names and resolved.origin("slots") == DEFAULT else settings.slots
+    names.update(dict.fromkeys(settings.resolve))
     manned = msgspec.structs.replace(
         settings,
         slots=slots,

@@ -101,7 +101,7 @@ class Planned:
     def equipped(self, *, include_dirty: bool = False) -> "Planned":
         """Settle where a new run's attempts would work; refused if its agents are not here."""
         wanted = self.resolved.text("workspace")
-        scored = self.strategy_name in BUILT_IN or any(task.score is not None for task in self.plan.tasks)
+        scored = _is_scored(self.resolved, self.plan)
         if scored and wanted == "none":
             raise SettingsError(
                 "what is scored is made in workspaces, and workspace is none", hint='workspace = "auto" gives it some'
@@ -230,7 +230,8 @@ def make_planned(
     settings = run_settings(resolved, this_machine())
     options = search_options(project, resolved, source=source)
     asked = named_agents(resolved, options)
-    if has_prompts(plan.tasks) or resolved.value("agent") or asked:
+    merges = _is_scored(resolved, plan) or resolved.text("workspace") not in ("auto", "none")
+    if has_prompts(plan.tasks) or resolved.value("agent") or asked or (merges and settings.resolve):
         from budwood.project.manning import man  # without agents a run starts sooner
 
         plan, settings = man(plan, settings, project, resolved, others=asked, refuse=manned)
@@ -243,6 +244,11 @@ def make_planned(
     refuse_no_barrier(leads, settings)
     settings = with_surroundings(settings, project, resolved, strategy=leads, tasks=plan.tasks)
     return Planned(project, resolved, plan, graph, settings, source, leads, options)
+
+
+def _is_scored(resolved: Resolved, plan: Plan) -> bool:
+    """Say whether attempts are scored, and so have workspaces whatever they are."""
+    return strategy_name(resolved) in BUILT_IN or any(task.score is not None for task in plan.tasks)
 
 
 def _refuse_merging(settings: RunSettings, why: str) -> None:
