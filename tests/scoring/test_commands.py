@@ -14,7 +14,7 @@ def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def swept(command: str, *, results: str | None = None) -> Stage:
+def swept(command: str, *, results: str = "") -> Stage:
     return Stage(name="full", run=command, sweep=("bull", "bear"), results=results)
 
 
