@@ -118,7 +118,7 @@ def test_a_callback_that_blocks_holds_up_no_wait_that_has_a_limit(world: World) 
     run = budwood.start(quick("a"), name="night", on_event=lambda _: gate.wait(60))
     try:
         wait_for(lambda: run.state == "finished" and not run.is_driven, what="the run to end")
-        with pytest.warns(RuntimeWarning, match="has not heard of .* events after 0.2 s;"):
+        with pytest.warns(RuntimeWarning, match=r"has not heard of .* events after 0.2 s;"):
             assert run.wait(timeout_s=0.2).exit_code == 0
     finally:
         gate.set()

@@ -128,6 +128,8 @@ def test_an_unknown_setting_is_refused_with_a_suggestion(world: World) -> None:
     assert caught.value.hint == "did you mean 'slots'?"
     with pytest.raises(SettingsError, match="slots is 0; it takes a whole number from 1 to 4096"):
         budwood.start([quick("a")], slots=0)
+    with pytest.raises(SettingsError, match=r"^name is 3; it takes text that is not empty"):
+        budwood.start([quick("a")], name=3)  # type: ignore[arg-type]
     assert not world.has_store
 
 
@@ -144,6 +146,9 @@ def test_what_is_no_task_is_refused_and_so_are_no_tasks_at_all(world: World) -> 
     with pytest.raises(UsageError, match="quick is no task") as caught:
         budwood.start([quick])  # type: ignore[list-item]
     assert "quick.task(…)" in (caught.value.hint or "")
+    with pytest.raises(UsageError, match=r"^9 is no task") as caught:
+        budwood.start([9])  # type: ignore[list-item]
+    assert "square.task(3) makes a task" in (caught.value.hint or "")
     with pytest.raises(PlanError, match="no tasks"):
         budwood.start([])
     with pytest.raises(PlanError, match="no tasks"):

@@ -68,7 +68,8 @@ def start(
     """
     _refuse_importing()
     given.refuse_unfit(strategy=strategy, on_event=on_event)
-    flags = {**given.flags_of(settings, of="budwood.start()"), "name": name, "store": _text(store)}
+    flags = given.flags_of(settings, of="budwood.start()")
+    flags |= {"name": given.flag_of("name", name), "store": _text(store)}
     if isinstance(what, str | os.PathLike):
         _refuse_beside_file(strategy, lanes)
         project = None if directory is None else given.project_at(directory)

@@ -46,15 +46,20 @@ def flags_of(settings: RunKeys, *, of: str) -> dict[str, object]:
     for name, given in settings.items():
         if name not in RunKeys.__annotations__:
             raise unknown_key(name, RunKeys.__annotations__, of=of)
-        value = dict(given) if isinstance(given, Mapping) else given
-        try:
-            if value is not None:
-                KEYS[name].kind.read(value)
-        except Unfit as why:
-            said = str(why) or f"{name} is {given!r}; it takes {KEYS[name].kind.wants}"
-            raise SettingsError(said) from None
-        flags[name] = value
+        flags[name] = flag_of(name, given)
     return flags
+
+
+def flag_of(name: str, given: object) -> object:
+    """Check one setting that was given by its name."""
+    value = dict(given) if isinstance(given, Mapping) else given
+    try:
+        if value is not None:
+            KEYS[name].kind.read(value)
+    except Unfit as why:
+        said = str(why) or f"{name} is {given!r}; it takes {KEYS[name].kind.wants}"
+        raise SettingsError(said) from None
+    return value
 
 
 def refuse_unfit(*, strategy: object, on_event: object) -> None:
@@ -109,7 +114,10 @@ def tasks_of(given: object, complete: Callable[[TaskSpec], TaskSpec]) -> tuple[T
     tasks: dict[str, TaskSpec] = {}
     for task in given:
         if not isinstance(task, TaskSpec):
-            name = getattr(task, "__name__", type(task).__name__)
+            name = getattr(task, "__name__", None)
+            if name is None:
+                hint = "where it is what a function has returned: square(3) calls it here, square.task(3) makes a task"
+                raise UsageError(f"{task!r:.80} is no task", hint=hint)
             raise UsageError(
                 f"{name} is no task",
                 hint=f"{name}.task(…) makes one of a call, with @budwood.task; budwood.command(…) one of a command",
