@@ -89,6 +89,19 @@ def test_an_interrupt_stops_the_wait_not_the_kernel_and_resume_goes_on(world: Wo
 
 
 @pytest.mark.slow
+def test_an_interrupt_ends_an_await_at_once_and_the_run_goes_on(world: World, notebook: Notebook) -> None:
+    notebook.run("import budwood, threading")
+    notebook.run(f"run = budwood.start([budwood.command({HELD_COMMAND!r}, id='a')], name='night')")
+    request = notebook.begin("threading.Timer(0.5, lambda: open('waiting', 'w').close()).start()\nverdict = await run")
+    wait_for((world.root / "waiting").exists, what="the cell to wait")
+    notebook.interrupt()
+    assert notebook.finish(request).error.startswith("CancelledError")
+    assert notebook.run("print(run.is_driven, run.state)").text == "True active\n"
+    world.let_go()
+    assert notebook.run("print((await run).exit_code)").text == "0\n"
+
+
+@pytest.mark.slow
 def test_cells_can_await_and_functions_of_a_cell_are_refused_with_what_to_do(world: World, notebook: Notebook) -> None:
     cell = notebook.run(
         "import budwood\n"

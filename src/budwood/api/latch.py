@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from budwood.project.listening import wait_listening
+from budwood.project.listening import LISTEN_S, wait_listening
 
 
 class Latch:
@@ -50,7 +50,8 @@ class Latch:
             return True
         try:
             async with asyncio.timeout(timeout_s):
-                await happened.wait()
+                while not happened.is_set():
+                    await _listening(happened)
         except TimeoutError:
             return self.is_set
         finally:
@@ -67,3 +68,10 @@ class Latch:
     def _discard(self, call: Callable[[], None]) -> None:
         with self._lock, suppress(ValueError):
             self._calls.remove(call)
+
+
+async def _listening(happened: asyncio.Event) -> None:
+    """Wait for a while: what a signal handler cancels, as a notebook's kernel does, a loop sees when it wakes up."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LISTEN_S):
+            await happened.wait()
