@@ -10,7 +10,8 @@ from budwood._core.model import TaskPhase
 
 def test_a_plan_is_drawn_while_it_runs_and_when_it_is_over(world: World) -> None:
     tasks = [
-        budwood.command("exit 3", id="bad", retries=1),
+        # It ends while the other runs: on a busy machine there would be a time in which nothing does.
+        budwood.command("until [ -e began-slow ]; do sleep 0.02; done; exit 3", id="bad", retries=1),
         held("slow"),
         budwood.command("true", id="last", after=["slow"]),
         budwood.command("true", id="never", after=["bad", "slow"]),
