@@ -101,6 +101,17 @@ def test_a_run_that_is_over_keeps_its_strategy_too(counting: Budwood) -> None:
 def test_an_option_of_ours_is_refused_without_talk_of_classes(budwood: Budwood) -> None:
     said = budwood.call("best-of", "x", "-n", "1", "--hint", "a", "--hint", "b", "--agent", "script", code=2).err
     assert "2 hints and 1 attempt: some would never be used\n\nhint: n = 2" in said
+    for options, words in (
+        ('lessons = "no"', "cannot be made: lessons is 'no'; it takes true or false"),
+        ("synthesis = 1", "cannot be made: synthesis is 1; it takes true or false"),
+    ):
+        budwood.plan(
+            f'[run]\nstrategy = "mcts"\nscore = "true"\nagent = "script"\n[run.options]\nprompt = "x"\n{options}\n'
+        )
+        assert words in budwood.call("run", "plan.toml", "--dry-run", code=2).err
+    budwood.plan('[run]\nstrategy = "mcts"\nscore = "true"\nagent = "script"\n')
+    said = budwood.call("run", "plan.toml", "--dry-run", code=2).err
+    assert said == "error: the strategy mcts needs the option prompt\n\nhint: prompt = … in [run.options]\n"
     said = budwood.call("best-of", "x", "-n", "0", "--agent", "script", code=2).err
     assert said == "error: the strategy best-of cannot be made: n is 0; it takes a whole number from 1 on\n"
 

@@ -14,8 +14,8 @@ def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def swept(command: str, *, results: str = "") -> Stage:
-    return Stage(name="full", run=command, sweep=("bull", "bear"), results=results)
+def swept(command: str) -> Stage:
+    return Stage(name="full", run=command, sweep=("bull", "bear"))
 
 
 def test_a_setting_for_which_nothing_is_printed_is_a_missing_row_and_no_failure() -> None:

@@ -296,7 +296,7 @@ def test_what_conflicts_is_merged_file_by_file_each_going_first_once() -> None:
         ({"n": "4"}, "n is '4'"),
         ({"n": True}, "n is True"),
         ({"prompt": " "}, "prompt is ' '"),
-        ({"n": 1, "hints": ["a", "b"]}, "2 hints and 1 attempts"),
+        ({"n": 1, "hints": ["a", "b"]}, "2 hints and 1 attempt:"),
         ({"agents": "claude"}, "agents is 'claude'"),
         ({"models": [""]}, "one of models is ''"),
         ({"choose": "score"}, "choose = score needs a score"),

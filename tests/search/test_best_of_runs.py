@@ -45,9 +45,12 @@ def test_without_a_model_two_attempts_are_put_together_and_only_that_is_merged(h
     assert best.out == "union-1-2\n"
     assert "score 8" in best.err
     assert (tmp_path / "best" / "right.txt").read_text() == "right\n3\nend\n"
-    refused = halves.call("best", "best-of", "-o", str(tmp_path / "best"), code=None)
-    assert refused.code != 0
-    assert "is not empty" in refused.err
+    refused = halves.call("best", "best-of", "-o", str(tmp_path / "best"), code=2)
+    assert "is not empty; nothing was written" in refused.err
+    (tmp_path / "file").touch()
+    for words in (("best", "best-of"), ("tree", "best-of")):
+        refused = halves.call(*words, "-o", str(tmp_path / "file" / "in it"), code=2)
+        assert f"{tmp_path}/file/in it cannot be written: Not a directory" in refused.err
     halves.call("best", "best-of", "-o", "best/of all")  # from where the user stands
     assert (halves.root / "best" / "of all" / "right.txt").read_text() == "right\n3\nend\n"
     shutil.rmtree(halves.root / "best")
@@ -224,7 +227,7 @@ def test_outside_git_it_works_on_copies(tmp_path: Path) -> None:
         (("--agent", "script", "--synthesise", "union"), "needs a score"),
         (("--agent", "script", "--choose", "score"), "choose = score needs a score"),
         (("--agent", "script", "--direction", "min"), "there is no --score"),
-        (("--agent", "script", "-n", "1", "--hint", "a", "--hint", "b"), "2 hints and 1 attempts"),
+        (("--agent", "script", "-n", "1", "--hint", "a", "--hint", "b"), "2 hints and 1 attempt:"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_starts(

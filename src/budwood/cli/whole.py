@@ -36,6 +36,20 @@ def whole_file(file: Path) -> Iterator[BinaryIO]:
         raise UsageError(f"{named} cannot be written: {error.strerror}") from error
 
 
+@contextmanager
+def folder_for(folder: Path, *, empty: bool = False) -> Iterator[Path]:
+    """Give a directory to write into, made where there is none; it may have to be empty."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if empty and any(folder.iterdir()):
+            raise UsageError(
+                f"{folder} is not empty; nothing was written", hint="name a directory that is new or empty"
+            )
+        yield folder
+    except OSError as error:
+        raise UsageError(f"{error.filename or folder} cannot be written: {error.strerror}") from error
+
+
 output_option = click.option(
     "-o",
     "--output",

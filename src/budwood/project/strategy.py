@@ -72,7 +72,7 @@ class Completing(Strategy):
 def make_strategy(name: str, options: Mapping[str, object], *, root: Path) -> Strategy:
     """Import a class and make an object of it; whatever is wrong with it is the user's to mend."""
     kind = _find(BUILT_IN.get(name, name), root=root)
-    _refuse_unknown(name, kind, options)
+    _refuse_unfit(name, kind, options)
     try:
         return kind(**options)
     except BudwoodError as error:
@@ -85,9 +85,17 @@ def make_strategy(name: str, options: Mapping[str, object], *, root: Path) -> St
         ) from error
 
 
-def _refuse_unknown(name: str, kind: type[Strategy], options: Mapping[str, object]) -> None:
-    """Name an option that its class does not have, where the class says which it has."""
+def _refuse_unfit(name: str, kind: type[Strategy], options: Mapping[str, object]) -> None:
+    """Name an option that its class cannot do without, does not have, or, in ours, that is neither true nor false."""
     parameters = signature(kind).parameters.values()
+    for each in parameters:
+        if each.kind is Parameter.KEYWORD_ONLY and each.default is Parameter.empty and each.name not in options:
+            raise UsageError(
+                f"the strategy {name} needs the option {each.name}", hint=f"{each.name} = … in [run.options]"
+            )
+        given = options.get(each.name, each.default)
+        if name in BUILT_IN and isinstance(each.default, bool) and not isinstance(given, bool):
+            raise UsageError(f"the strategy {name} cannot be made: {each.name} is {given!r}; it takes true or false")
     if any(each.kind is Parameter.VAR_KEYWORD for each in parameters):
         return
     known = [each.name for each in parameters]

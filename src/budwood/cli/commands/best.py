@@ -12,6 +12,7 @@ from budwood.cli.arguments import run_argument
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
 from budwood.cli.scored import score_text
 from budwood.cli.text import one_line
+from budwood.cli.whole import folder_for
 from budwood.engine.verdict import Exit
 from budwood.project.comparing import compare_run
 from budwood.project.desk import sit_down
@@ -47,13 +48,18 @@ def command(run: str, output: str | None, as_json: bool, where: str | None) -> i
             return Exit.NOT_MET
         (compared,) = compare_run(desk, [str(found.task.spec.id)])
         if output is not None:
-            desk.pool().restore(compared.candidate, Path(output))
+            with folder_for(Path(output), empty=True) as folder:
+                desk.pool().restore(compared.candidate, folder)
         if as_json:
             best = msgspec.to_builtins(compared)
             write_json({"run": desk.row.name, "by": found.by, "why": found.why, "best": best, "written": output})
             return 0
         click.echo(str(compared.task))
-        by = {"person": "somebody", "strategy": desk.state.strategy, "score": "nobody yet"}[found.by]
+        by = {
+            "person": "somebody",
+            "strategy": desk.state.strategy,
+            "score": "nobody" if desk.state.all_ended else "nobody yet",
+        }[found.by]
         note(f"chosen by {by}: {one_line(found.why)}")
         score = score_text(compared.score)
         changed = f"{counted(len(compared.files), 'file')} changed"

@@ -11,6 +11,7 @@ from budwood.cli.arguments import run_argument
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import one_line, tinted
+from budwood.cli.whole import folder_for
 from budwood.errors import UsageError
 from budwood.project.find import find_run
 from budwood.project.times import iso, span
@@ -105,7 +106,10 @@ def _end(tree: Tree) -> Iterator[str]:
     for depth in tree.depths():
         best = "" if depth.best is None else f", best {depth.best:.6g}"
         done = f"{depth.ended} of {counted(depth.tasks, 'task')} ended"
-        yield f"depth {depth.depth}: {done}, {depth.promoted} promoted{best}"
+        promoted = (
+            f", {depth.promoted} promoted" if tree.strategy == "beam" else ""
+        )  # others go on from whatever is good
+        yield f"depth {depth.depth}: {done}{promoted}{best}"
     if tree.best is not None:
         yield f"best: {tree.best}"
     if tree.reason:
@@ -115,10 +119,10 @@ def _end(tree: Tree) -> Iterator[str]:
 def _write_pages(tree: Tree, folder: Path) -> None:
     from budwood.project.tree_pages import GRAPH, SUMMARY, graph_page, summary_page
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, page in ((SUMMARY, summary_page(tree)), (GRAPH, graph_page(tree))):
-        (folder / name).write_text(page, encoding="utf-8")
-        click.echo(folder / name)
+    with folder_for(folder):
+        for name, page in ((SUMMARY, summary_page(tree)), (GRAPH, graph_page(tree))):
+            (folder / name).write_text(page, encoding="utf-8")
+            click.echo(folder / name)
 
 
 def _write_validation(found: "Validation", *, as_json: bool) -> None:
