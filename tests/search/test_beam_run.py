@@ -276,6 +276,7 @@ def test_a_root_without_a_score_ends_the_search(grove: Grove) -> None:
 def test_all_of_a_depth_failing_ends_the_search(grove: Grove) -> None:
     grove.ideas(a="never succeed", b="never succeed, too")
     grove.beam()
-    grove.call("run", "plan.toml", code=1)
+    said = grove.call("run", "plan.toml", code=1)
+    assert "hint: budwood retry plan tries again what did not succeed, and decides nothing anew" in said.err
     assert grove.state().end_reason == "empty_frontier"
     assert [j.why for j in grove.judged()[1:]] == ["its task failed: agent", "its task failed: agent"]

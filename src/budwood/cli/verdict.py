@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 
 from budwood._core.choice import choice, competes, eligible, why_undecided
-from budwood._core.model import ENDED_RUN, INSIDE, Review, RunPhase, TaskId
+from budwood._core.model import ENDED_RUN, INSIDE, PLAN, Review, RunPhase, TaskId
 from budwood._core.state import RunState
 from budwood.cli.landing import broken_hint, does_not_fit, fit_hint, landing_lines, merge_hint
 from budwood.cli.text import one_line
@@ -169,7 +169,9 @@ def _hint(verdict: Verdict, state: RunState) -> str:
     if failed and all(is_verify(task) for task in failed) and not verdict.counts["cancelled"] and state.landing.held:
         return broken_hint(state)
     if verdict.exit_code and (verdict.failed or verdict.counts["cancelled"]):
-        return f"budwood retry {name} tries again what did not succeed"
+        again = f"budwood retry {name} tries again what did not succeed"
+        decided = state.strategy != PLAN and not (state.asking or state.stopped)
+        return f"{again}, and decides nothing anew" if decided else again
     return ""
 
 
