@@ -76,6 +76,19 @@ def test_one_whose_root_has_no_score_is_refused_by_name(grove: Grove) -> None:
     grove.call("run", "plan.toml", code=1)
     said = grove.call("store", "export", "plan", "--manifest", str(grove.root.parent / "no" / "manifest.json"), code=2)
     assert "the root of run plan is failed, and a manifest's root has been measured" in said.err
+    assert (
+        "store export plan --manifest DIR/manifest.json"
+        in grove.call("store", "export", "plan", "--manifest", code=2).err
+    )
+
+
+def test_where_it_cannot_be_written_is_said(grove: Grove) -> None:
+    grove.ideas(a="worth 1")
+    grove.beam(options={"max_depth": 1})
+    grove.call("run", "plan.toml")
+    place = grove.root / "base" / "manifest.json"  # `base` is a file
+    said = grove.call("store", "export", "plan", "--manifest", str(place), code=2).err
+    assert "cannot be written" in said
 
 
 def test_one_that_is_half_way_goes_on_to_the_same_end(grove: Grove) -> None:

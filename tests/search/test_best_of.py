@@ -205,6 +205,7 @@ def test_an_agent_is_given_the_others_and_kept_only_if_it_is_better() -> None:
     (synthesis,) = better.answers[1]
     assert (synthesis.agent, synthesis.reads, synthesis.after) == (("mason",), ("try-1", "try-2", "try-3"), ())
     assert "- try-3: not valid: it is no number" in synthesis.prompt
+    assert "The best of these so far is try-" in synthesis.prompt
     assert decisions(better) == {"try-1": "kept", "try-2": "kept", "try-3": "rejected", "synthesis": "chosen"}
     for value in (5, 4, None):
         played = play({**scores, "synthesis": value}, n=3, synthesise="agent")
@@ -221,6 +222,11 @@ def test_without_scores_the_judge_compares_what_was_chosen_with_what_came_of_syn
     assert names(played)[1:] == [["judge"], ["synthesis"], ["judge-again"]]
     assert played.answers[3][0].reads == ("try-2", "synthesis")
     assert decisions(played) == {"try-1": "kept", "try-2": "kept", "try-3": "kept", "synthesis": "chosen"}
+
+
+def test_who_puts_together_is_not_told_of_a_choice_that_nobody_made() -> None:
+    played = play(work=lambda task: {}, judge="wise", n=2, synthesise="agent")
+    assert "so far" not in played.answers[2][0].prompt  # the judge left no choice, which says nothing about them
 
 
 def test_unions_are_pairs_by_rank_and_then_the_best_one_extended() -> None:

@@ -273,3 +273,10 @@ def test_killed_before_its_first_event_it_is_not_listed_and_stands_in_nobodys_wa
     [run] = json.loads(halves.call("ls", "--json").out)["runs"]
     assert (run["name"], run["state"]) == ("best-of-2", "finished")
     assert halves.call("status").out.startswith("best-of-2")
+
+
+def test_where_something_failed_in_a_search_only_the_best_is_offered_for_merging(halves: Halves) -> None:
+    halves.setter("lefty", "left", 5)
+    halves.agent("spoiler", "echo nonsense > left.txt; exit 3")
+    said = halves.call("best-of", TASK, "-n", "2", "--agent", "lefty", "--agent", "spoiler", "--score", SCORE).err
+    assert "budwood merge best-of merges the best; budwood review best-of shows what waits for a decision\n" in said

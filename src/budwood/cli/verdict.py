@@ -193,7 +193,8 @@ def _review_hint(verdict: Verdict, state: RunState) -> str:
     """Point to what waits to be decided about, once nothing more comes."""
     if verdict.phase not in ENDED_RUN or next(undecided(state), None) is None:
         return ""
-    hints = (f"budwood review {shlex.quote(verdict.name)} shows what waits for a decision", merge_hint(state))
+    waits = f"budwood review {shlex.quote(verdict.name)} shows what waits for a decision"
+    hints = (waits, "" if _search_hint(verdict, state) else merge_hint(state))  # of a search, only the best is merged
     return "; ".join(hint for hint in hints if hint)
 
 

@@ -138,9 +138,12 @@ class BestOfStrategy(Strategy):
 
     def _synthesis(self) -> TaskSpec:
         made = [told for name in self._first if (told := self._field.told[name]).done]
+        chosen, why = self._first_choice()
         return TaskSpec(
             id=SYNTHESIS,
-            prompt=writing.synthesis(self._prompt, made, scoring=self._field.scoring, choice=self._first_choice()[1]),
+            prompt=writing.synthesis(
+                self._prompt, made, scoring=self._field.scoring, choice="" if chosen is None else f"{chosen} ({why})"
+            ),
             description=f"put together the best of {', '.join(str(told.task.id) for told in made)}",
             agent=self._asks(self._synthesiser),
             reads=tuple(told.task.id for told in made),

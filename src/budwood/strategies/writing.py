@@ -36,7 +36,7 @@ def judging(prompt: str, shown: Sequence[Told], *, scoring: Scoring | None, note
 
 def synthesis(prompt: str, made: Sequence[Told], *, scoring: Scoring | None, choice: str) -> str:
     """Ask for one more that takes the best of others."""
-    said = f"\n\nOf these, so far: {choice}" if choice else ""
+    said = f"\n\nThe best of these so far is {choice}." if choice else ""
     return (
         f"{prompt.rstrip()}\n\nOthers have tried this before you, each alone; what each has changed is shown below, "
         f"and is not in the working directory. Take the best of each, put right what is wrong in them, and make one "

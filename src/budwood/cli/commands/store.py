@@ -15,7 +15,7 @@ from budwood.cli.complete import RunName
 from budwood.cli.looking import json_option, looking, note, store_option, write_json
 from budwood.cli.text import is_terminal
 from budwood.cli.verify import differences
-from budwood.cli.whole import whole_file
+from budwood.cli.whole import folder_for, whole_file
 from budwood.errors import LeaseHeld, UsageError
 from budwood.project.find import find_run, listed
 from budwood.project.place import Project, find_project
@@ -93,19 +93,18 @@ def export(run: str, file: Path | None, manifest: bool, where: str | None) -> No
 def _write_manifest(run: str, file: Path | None, where: str | None) -> None:
     if file is None:
         raise UsageError(
-            "a manifest has files beside it, and needs a folder", hint=f"budwood store export {run} DIR/manifest.json"
+            "a manifest has files beside it, and needs a folder",
+            hint=f"budwood store export {run} --manifest DIR/manifest.json",
         )
     from budwood.project.tree_export import write_manifest
 
     with looking(where) as (_, store):
         row = find_run(store, run)
         written = write_manifest(store, row)
-    file.parent.mkdir(parents=True, exist_ok=True)
     # The manifest comes last: one that is there has all of its files.
     for name, content in {**written.files, file.name: written.manifest}.items():
         path = file.parent / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(path) as out:
+        with folder_for(path.parent), whole_file(path) as out:
             out.write(content)
     note(f"run {row.name} written to {file}, with {counted(len(written.files), 'file')} beside it")
     if written.left_out:
