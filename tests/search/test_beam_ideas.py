@@ -33,6 +33,7 @@ def test_an_agent_is_asked_for_ideas_at_every_node_of_the_frontier() -> None:
     (asked,) = played.answers[1]
     assert (asked.id, asked.agent, asked.after, asked.score) == ("root-ideas", ("muse",), ("root",), None)
     assert asked.allow_unchanged
+    assert (asked.check, asked.reviewer) == ("true", "true")  # the project's own are about what ideas make
     assert tried(played, 2) == [("d1-e0001", "root", "root-ideas/a.md"), ("d1-e0002", "root", "root-ideas/b.md")]
     assert [task.id for task in played.answers[3]] == ["d1-e0001-ideas", "d1-e0002-ideas"]
     assert tried(played, 4) == [

@@ -240,7 +240,8 @@ def test_what_an_idea_agent_changes_is_no_candidate(grove: Grove) -> None:
     muse = grove.root.parent / "muse.py"
     muse.write_text(MUSE.format(answer="ideas") + 'open("base", "w").write("999\\n")\n')
     grove.agent("muse", muse)
-    plan = grove.root / grove.beam(options={"idea_agent": "muse", "max_depth": 1})
+    options: dict[str, object] = {"idea_agent": "muse", "max_depth": 1}
+    plan = grove.root / grove.beam(options=options, check="test -d worth", reviewer="test -d worth")
     plan.write_text(plan.read_text().replace('ideas = "ideas"\n', ""))
     before = grove.git("for-each-ref", "refs/heads")
     grove.call("run", "plan.toml")

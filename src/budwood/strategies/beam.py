@@ -273,6 +273,8 @@ class BeamStrategy(Strategy):
                     prompt=prompt,
                     after=(node.id,),
                     agent=(self._idea_agent,),
+                    check="true",  # the project's own check and reviewer are about what was made, and nothing is
+                    reviewer="true",
                     allow_unchanged=True,
                     helps=True,
                 )
