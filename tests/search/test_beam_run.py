@@ -151,6 +151,7 @@ REFUSED: tuple[tuple[dict[str, object], dict[str, object], str], ...] = (
     ({"window": 2}, {}, "window is 2"),
     ({"order": "completion"}, {}, "order is completion"),
     ({}, {"idea_agent": "nobody"}, "nobody"),
+    ({}, {"idea_agent": 3}, "idea_agent is 3; it takes text"),
 )
 
 
@@ -250,6 +251,7 @@ def test_what_an_idea_agent_changes_is_no_candidate(grove: Grove) -> None:
     assert "root-ideas" not in grove.call("compare", "plan").out
     said = grove.call("approve", "plan", "root-ideas", code=2).err
     assert "task root-ideas only helps the search: what it left is no candidate" in said
+    assert "is no candidate" in grove.call("merge", "plan", "root-ideas", "--into", "main", code=2).err
     grove.call("merge", "plan", "--into", "main")
     assert grove.git("show", "main:base") == "10"
 

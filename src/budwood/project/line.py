@@ -77,6 +77,8 @@ def _lane(desk: Desk, lane: str) -> Line:
 def _task(desk: Desk, given: str) -> Line:
     found = desk.find(given)
     task = found.task.spec.id
+    if found.task.spec.helps:
+        raise UsageError(f"task {task} of run {desk.row.name} only helps the search: what it left is no candidate")
     if not found.is_accepted:
         how = "is not its last word" if found.phase is AttemptPhase.SUCCEEDED else found.phase.value.replace("_", " ")
         raise UsageError(

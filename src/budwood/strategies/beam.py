@@ -22,7 +22,7 @@ from budwood.errors import UsageError
 from budwood.strategies.base import Strategy, Told
 from budwood.strategies.beam_nodes import IDEA_PATH, IDEA_SHA256, Node, choose, how_it_ended, judge
 from budwood.strategies.ideas import Idea, Trace, ask_for_ideas, fresh, given_ideas, ideas_in_notes
-from budwood.strategies.options import MAX_DEPTH, scoring_of, whole, whole_or_none
+from budwood.strategies.options import MAX_DEPTH, scoring_of, text, whole, whole_or_none
 from budwood.strategies.root import root_task
 
 IDEAS_SUFFIX = "-ideas"
@@ -71,7 +71,7 @@ class BeamStrategy(Strategy):
             )
         self._scoring = scoring_of(scoring)
         self._ideas = given_ideas(ideas)
-        self._idea_agent = idea_agent
+        self._idea_agent = None if idea_agent is None else text("idea_agent", idea_agent)
         self._ideas_per_node = whole("ideas_per_node", ideas_per_node)
         self._beam_width = whole("beam_width", beam_width)
         self._max_depth = whole("max_depth", max_depth)
