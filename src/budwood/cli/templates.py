@@ -3,7 +3,9 @@
 Knows what was detected. Must not look for anything itself.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
@@ -164,68 +166,62 @@ def agent_files(found: Detected) -> dict[str, str]:
     return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: _PLAN}
 
 
-def best_of_files(found: Detected) -> dict[str, str]:
-    """Write settings with what was detected, and several attempts at one task."""
-    agents = msgspec.json.encode(found.agents[:3] or ("claude", "codex")).decode()
-    plan = _search(
-        "best-of",
+class _Search(NamedTuple):
+    """A search, as its template has it."""
+
+    about: str
+    commands: tuple[str, ...]
+    """What to call then."""
+    options: str
+    files: Mapping[str, str] = {}
+    """What lies beside the plan."""
+
+
+_SEARCHES = {
+    "best-of": _Search(
         "Several attempts at one task; the best is chosen, or made of the parts of several. Write your own task",
-        commands=("run plan.toml", "compare plan", "merge plan"),
-        options=f"{_PROMPT}\n{_BEST_OF.format(agents=agents)}",
-    )
-    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: plan}
-
-
-def beam_files(found: Detected) -> dict[str, str]:
-    """Write settings with what was detected, and ideas that are tried depth by depth."""
-    ideas = {f"ideas/{name}": text for name, text in _IDEAS.items()}
-    plan = _search(
-        "beam",
+        ("run plan.toml", "compare plan", "merge plan"),
+        f"{_PROMPT}\n{_BEST_OF}",
+    ),
+    "beam": _Search(
         "Ideas, each a file in ideas/, are tried at the best candidates, depth by depth. "
         "Write your own ideas and score",
-        commands=("run plan.toml --dry-run", "run plan.toml", "tree plan", "merge plan"),
-        options=_BEAM,
-    )
-    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: plan, **ideas}
-
-
-def mcts_files(found: Detected) -> dict[str, str]:
-    """Write settings with what was detected, and a search that grows a tree."""
-    plan = _search(
-        "mcts",
+        ("run plan.toml --dry-run", "run plan.toml", "tree plan", "merge plan"),
+        _BEAM,
+        {f"ideas/{name}": text for name, text in _IDEAS.items()},
+    ),
+    "mcts": _Search(
         "A tree of candidates, grown where scores promise most; what attempts learnt is handed on. Write your own task",
-        commands=("run plan.toml", "tree plan", "merge plan"),
-        options=f"{_PROMPT}\n{_MCTS}",
-    )
-    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: plan}
-
-
-def evolve_files(found: Detected) -> dict[str, str]:
-    """Write settings with what was detected, and populations of candidates."""
-    plan = _search(
-        "evolve",
+        ("run plan.toml", "tree plan", "merge plan"),
+        f"{_PROMPT}\n{_MCTS}",
+    ),
+    "evolve": _Search(
         "A population of candidates; the best live on, are varied, and are put together. Write your own task",
-        commands=("run plan.toml", "tree plan", "merge plan"),
-        options=f"{_PROMPT}\n{_EVOLVE}",
+        ("run plan.toml", "tree plan", "merge plan"),
+        f"{_PROMPT}\n{_EVOLVE}",
+    ),
+}
+
+
+def search_files(strategy: str, found: Detected) -> dict[str, str]:
+    """Write settings with what was detected, and the plan of a search."""
+    search = _SEARCHES[strategy]
+    agents = msgspec.json.encode(found.agents[:3] or ("claude", "codex")).decode()
+    plan = _SEARCH.format(
+        strategy=strategy,
+        about=search.about,
+        commands="\n".join(f"#   budwood {command}" for command in search.commands),
+        options=search.options.format(agents=agents),
     )
-    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: plan}
+    return {SETTINGS_FILE: _agent_settings(found), PLAN_FILE: plan, **search.files}
 
 
 TEMPLATES: dict[str, Callable[[Detected], dict[str, str]]] = {
     "commands": command_files,
     "plan": agent_files,
-    "best-of": best_of_files,
-    "beam": beam_files,
-    "mcts": mcts_files,
-    "evolve": evolve_files,
+    **{name: partial(search_files, name) for name in _SEARCHES},
 }
 """By name, what makes the files, by their paths; settings and plan are among them."""
-
-
-def _search(strategy: str, about: str, *, commands: Sequence[str], options: str) -> str:
-    """Write the plan of a search: what it does, what to call then, and what is its own."""
-    calls = "\n".join(f"#   budwood {command}" for command in commands)
-    return _SEARCH.format(strategy=strategy, about=about, commands=calls, options=options)
 
 
 def _agent_settings(found: Detected) -> str:
