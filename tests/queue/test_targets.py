@@ -73,11 +73,10 @@ def test_a_branch_that_conflicts_with_a_lane_is_not_touched(site: Site) -> None:
 @pytest.mark.parametrize("what", ["deleted", "rebased"])
 def test_a_branch_that_cannot_move_stays_and_is_moved_later(site: Site, what: str) -> None:
     site.git("branch", "target")
-    site.agents(lane("x", a__txt="a\n"), review="auto", into="target")
+    delete = f"git -C '{site.root}' branch -D target; " if what == "deleted" else ""
+    site.agents(doing("x", f"{delete}echo a > a.txt"), review="auto", into="target")
     state = site.root / ".git" / "rebase-merge"
-    if what == "deleted":
-        site.git("branch", "-D", "target")
-    else:
+    if what == "rebased":
         state.mkdir()
         (state / "head-name").write_text("refs/heads/target\n")
     said = site.call("run", "plan.toml", code=4)
@@ -148,3 +147,11 @@ def test_merging_needs_branches(site: Site) -> None:
     assert "verify is about merged lanes" in site.call("run", "plan.toml", code=2).err
     site.agents(lane("x", a__txt="a\n"), workspace="copy", review="auto")
     assert "review is about merged lanes" in site.call("run", "plan.toml", code=2).err
+
+
+@pytest.mark.parametrize(("into", "hint"), [("mian", "did you mean"), ("night", "git branch night makes one")])
+def test_a_branch_that_is_not_there_is_refused_before_anything_starts(site: Site, into: str, hint: str) -> None:
+    site.agents(lane("x", a__txt="a\n"), review="auto", into=into)
+    said = site.call("run", "plan.toml", code=2).err
+    assert f"into is {into!r}, and there is no branch of that name" in said
+    assert hint in said

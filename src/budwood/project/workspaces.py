@@ -12,6 +12,7 @@ from typing import Literal, cast
 
 from budwood._core.ids import safe_name
 from budwood._core.model import WorkspaceTerms
+from budwood._core.suggest import did_you_mean
 from budwood.errors import SettingsError, UsageError
 from budwood.project.place import STATE_DIR, Project, state_home
 from budwood.settings import Resolved
@@ -63,6 +64,7 @@ def workspace_terms(
 ) -> WorkspaceTerms:
     """Settle on what a new run's workspaces are, and the commit that they start from."""
     ground = find_ground(project, kind)
+    _refuse_no_branch(ground.repository, resolved.text("into"))
     return WorkspaceTerms(
         kind=kind,
         base=_base(project, ground, resolved, include_dirty=include_dirty),
@@ -76,6 +78,16 @@ def workspace_terms(
         ports=int(str(resolved.value("ports"))),
         keep=bool(resolved.value("keep")),
     )
+
+
+def _refuse_no_branch(repository: Repository, into: str | None) -> None:
+    """Refuse a branch that is not there: in the morning, when it is to be moved, is late to learn of a typing error."""
+    if into and repository.ref(f"refs/heads/{into}") is None:
+        known = repository.git.ask("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads").splitlines()
+        raise SettingsError(
+            f"into is {into!r}, and there is no branch of that name",
+            hint=did_you_mean(into, known) or f"git branch {into} makes one",
+        )
 
 
 def _texts(resolved: Resolved, name: str) -> tuple[str, ...]:
