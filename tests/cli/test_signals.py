@@ -1,7 +1,10 @@
 """Ctrl-C once and twice, TERM, HUP: nothing is lost, and it is said what goes on."""
 
+import shutil
 import signal
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from tests.cli.world import HELD, Budwood, send, send_aside, task, wait_for
@@ -106,3 +109,34 @@ def test_a_signal_that_was_to_be_ignored_stays_ignored(budwood: Budwood) -> None
     send(driver, signal.SIGHUP)
     budwood.let_go()
     assert budwood.finish(driver).code == 0
+
+
+def test_ctrl_c_ends_no_git_of_the_driver(budwood: Budwood) -> None:
+    began = slow_git(budwood)
+    step = "[[step]]\\ndo = 'write'\\npath = '{}.txt'\\ntext = 'x'"
+    tasks = "".join(f'[[task]]\nid = "{name}"\nprompt = "{step.format(name)}"\n' for name in "ab")
+    budwood.plan('[run]\nagent = "script"\nslots = 1\nretries = 0\n', tasks)
+    terminal = budwood.terminal("run", "plan.toml")
+    wait_for(lambda: terminal.read() and began.exists(), what="git to lay a directory out")
+    terminal.press("\x03")
+    assert terminal.wait() == 130
+    shown = budwood.call("status", "plan", code=None).out
+    assert "git" not in shown.partition("because")[2].partition("\n")[0]
+    assert "outside the determinism promise" not in budwood.call("resume", "plan").err
+    assert [task.tries for task in budwood.state().tasks] == [1, 1]
+
+
+def slow_git(budwood: Budwood) -> Path:
+    """Make the project a repository, and git take its time over the files of a directory; return what tells of that."""
+    git = shutil.which("git")
+    assert git is not None
+    identity = ["-c", "user.name=n", "-c", "user.email=n@x.org"]
+    for words in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm1", "--allow-empty"]):
+        subprocess.run([git, *words], cwd=budwood.root, env=budwood.env, check=True)
+    programs, began = budwood.root.parent / "programs", budwood.root.parent / "git-began"
+    programs.mkdir()
+    slow = f'case "$*" in *read-tree*--reset*) touch "{began}"; sleep 0.7;; esac'
+    (programs / "git").write_text(f'#!/bin/sh\n{slow}\nexec {git} "$@"\n')
+    (programs / "git").chmod(0o755)
+    budwood.env["PATH"] = f"{programs}:{budwood.env['PATH']}"
+    return began

@@ -106,6 +106,8 @@ class Git:
                 env=self._environment(),
                 timeout=_TIME_LIMIT_S,
                 pass_fds=_HELD.get(),
+                # A session of its own: Ctrl-C, or a terminal that is closed, is for us to hear, and we let it finish.
+                start_new_session=True,
                 check=False,
             )
         except FileNotFoundError as error:

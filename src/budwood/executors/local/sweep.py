@@ -64,7 +64,10 @@ class Sweeper:
 
     def _begin(self, mark: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [str(self._binary), "sweep", "--mark", mark], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL
+            [str(self._binary), "sweep", "--mark", mark],
+            stdout=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is not for it
         )
 
 
