@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+import msgspec
 import pytest
 from tests.search.growing import SCORING, Walk, score
 
@@ -230,6 +231,28 @@ def test_two_parents_are_merged_unless_one_stands_on_the_other() -> None:
             while grown[path[-1]]:
                 path.append(str(grown[path[-1]][0]))
             assert other not in path
+
+
+def test_two_that_did_not_fit_together_are_not_tried_again() -> None:
+    strategy = make(population=2, crossover=1.0)
+    grow(strategy, [1.0])
+    siblings = [each for number in (1, 2) for each in strategy.ask(number, random_of(0, number))]
+    for number, task in enumerate(siblings, start=1):  # side by side, as a window lets them be
+        grown = msgspec.structs.replace(task, id=f"e{number}")
+        strategy.asked(number, [grown])
+        siblings[number - 1] = grown
+    for number, task in enumerate(siblings, start=1):
+        strategy.tell(told(task, 4.0 - number, number=number))
+    pairs: list[frozenset[object]] = []
+    for number in range(3, 20):
+        [task] = strategy.ask(number, random_of(0, number))
+        strategy.asked(number, [task])
+        clash = len(task.after) == 2
+        pairs += [frozenset(task.after)] if clash else []
+        strategy.tell(
+            Told(task=task, number=number, ask=number, state=TaskPhase.FAILED, error="conflict" if clash else "exit")
+        )
+    assert pairs == [{"e1", "e2"}]
 
 
 def test_without_crossover_every_attempt_has_one_parent() -> None:

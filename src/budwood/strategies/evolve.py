@@ -92,6 +92,8 @@ class EvolveStrategy(Strategy):
         self._best: Member | None = None
         self._homes: dict[str, int] = {}
         """The island of every attempt that has not ended."""
+        self._clashes: set[frozenset[str]] = set()
+        """Parents that git could not merge: another try would find the same."""
         self._born: list[tuple[int, Member]] = []
         """What the generation under way has come to so far, by island."""
         self._news: list[Judgement] = []
@@ -123,6 +125,8 @@ class EvolveStrategy(Strategy):
         if home is None:
             return
         rank = self._branches.take(told)
+        if told.error == "conflict":
+            self._clashes.add(frozenset(map(str, told.task.after)))
         if name == ROOT:
             self._begin(told, rank)
             return
@@ -161,14 +165,16 @@ class EvolveStrategy(Strategy):
         )
 
     def _parents(self, island: Island, random: Random) -> tuple[str, ...]:
-        """Choose whom to grow from; two that stand on each other are one, as merging them changes nothing."""
+        """Choose whom to grow from: one, where two stand on each other or are known not to fit together."""
         first = island.parent(random, tournament=self._tournament)
         if first is None:  # the root, which is the first member, has not ended
             return (ROOT,)
         if random.random() >= self._crossover:
             return (first.name,)
         other = island.parent(random, tournament=self._tournament, but=first)
-        if other is None or other.name in self._branches.path(first.name):
+        if other is None or {first.name, other.name} in self._clashes:
+            return (first.name,)
+        if other.name in self._branches.path(first.name):
             return (first.name,)
         if first.name in self._branches.path(other.name):
             return (other.name,)
