@@ -61,7 +61,7 @@ demo: $(VENV)/.ready ## Watch runs being killed and resumed, with nothing lost
 # What a process compiled, the next may have, whatever the shell says of that: tests are hundreds of files.
 test quick torture: export PYTHONDONTWRITEBYTECODE =
 
-test: $(VENV)/.ready ## Run all tests (10 to 15 minutes on two cores)
+test: $(VENV)/.ready ## Run all tests (8 to 15 minutes on two cores)
 	cargo test --locked --workspace --exclude budwood-cards
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
