@@ -41,9 +41,8 @@ def test_each_is_said_and_can_be_solved(site: Site) -> None:
         conflict = conflict_of(site, f"lane y-{kind}")
         assert conflict.files, kind
         assert all(file.startswith(f"{kind}/") for file in conflict.files), kind
-        assert all("~" not in file for file in conflict.files), (
-            kind
-        )  # as the user calls them, not as git puts them aside
+        # As the user calls them, not as git puts them aside.
+        assert all("~" not in file for file in conflict.files), kind
         # Whatever it is, the person takes what was merged.
         solve = f"git read-tree --reset -u {conflict.onto} && git commit -qm solved"
         site.git("-c", f"alias.solve=!{solve}", "solve", cwd=Path(conflict.path))
@@ -51,6 +50,23 @@ def test_each_is_said_and_can_be_solved(site: Site) -> None:
     assert site.git("rev-parse", "budwood/plan^{tree}") == tree
     assert set(lanes(site).values()) == {"merged"}
     assert site.belongings() == before
+
+
+def test_marks_in_a_file_that_git_put_aside_are_published_by_nobody(site: Site) -> None:
+    lines = [f"{number}\n" for number in range(20)]
+    (site.root / "q").write_text("".join(lines))
+    site.git("add", "q")
+    site.git("commit", "-qm", "q", "--", "q")
+    ours = _lane("x", ".", "git mv q p && sed -i '10s/.*/by x/' p")
+    theirs = _lane("y", ".", "sed -i '10s/.*/by y/' q && mkdir p && echo y > p/inner")
+    site.agents(ours, theirs, review="auto", into="main")
+    site.call("run", "plan.toml", code=5)
+    conflict = conflict_of(site, "lane y")
+    assert conflict.files == ("p",)
+    site.git("add", "-A", cwd=Path(conflict.path))
+    site.git("commit", "-qm", "solved", cwd=Path(conflict.path))
+    assert "marks of the conflict were committed: p~" in site.call("resume", "plan", code=5).err
+    assert lanes(site) == {"x": "merged", "y": "conflict"}
 
 
 def _lane(name: str, folder: str, command: str) -> str:

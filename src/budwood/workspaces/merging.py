@@ -25,8 +25,8 @@ class Merge(NamedTuple):
     is_clean: bool
     files: tuple[str, ...] = ()
     """Those that conflict, as they are called on either side."""
-    moved: bool = False
-    """Whether one is in the tree under a name that git made up: the other side has a directory there, or a link."""
+    told: tuple[str, ...] = ()
+    """The same as they are called in the tree: git makes a name up where the other side has a directory, or a link."""
 
 
 class Conflict(WorkspaceError):
@@ -75,7 +75,9 @@ def _with_files_of(git: Git, merge: Merge, ours: str, theirs: str) -> str:
         said = git.run("ls-tree", "-r", "-z", side, "--", *(f":(top,literal){file}" for file in merge.files))
         entries = (line.split("\t", 1) for line in said.decode(errors="surrogateescape").split("\0")[:-1])
         found[side] = {path: head for head, path in entries}
-    if merge.moved or any(file not in found[ours] and file not in found[theirs] for file in merge.files):
+    if not set(merge.told) <= set(merge.files) or any(
+        file not in found[ours] and file not in found[theirs] for file in merge.files
+    ):
         raise Conflict(ours, theirs, merge.files)
     lines = [f"{found[ours].get(file, _GONE)}\t{file}" for file in merge.files]
     with TemporaryDirectory(prefix="budwood-") as scratch:
@@ -99,9 +101,9 @@ def merge_trees(git: Git, pairs: Iterable[tuple[str, str]]) -> list[Merge]:
     merges = []
     for flag, sides in zip(fields, asked, strict=True):
         tree = next(fields)
-        told = tuple(iter(lambda: next(fields), ""))
+        told = tuple(dict.fromkeys(iter(lambda: next(fields), "")))
         files = tuple(dict.fromkeys(name_before(file, sides) for file in told))
-        merges.append(Merge(tree, flag == "1", files, moved=not set(told) <= set(files)))
+        merges.append(Merge(tree, flag == "1", files, told))
     return merges
 
 

@@ -137,7 +137,7 @@ class Conflicts:
         self._repository.set_ref(f"{self._refs}/queue/{_name(wanted.line)}", start)
         errand = Errand(kind="resolve", start=start, line=wanted.line, files=merge.files)
         said = _messages(git, wanted.head, wanted.onto)
-        files = "\n".join(f"- {path}" for path in merge.files)
+        files = "\n".join(f"- {path}" for path in merge.told)
         prompt = _PROMPT.format(files=files, line=wanted.line, said=said)
         return msgspec.structs.replace(task, prompt=prompt, errand=errand)
 
@@ -192,13 +192,21 @@ class Conflicts:
 
 
 def marked_files(git: Git, commit: str, files: Iterable[str]) -> tuple[str, ...]:
-    """Name those of the files that hold a mark of a conflict in a commit."""
+    """Name those of the files that hold a mark of a conflict in a commit, also where git had put them aside."""
     found = []
-    for path in files:
+    for path in dict.fromkeys(each for file in files for each in (file, *_put_aside(git, commit, file))):
         entry = git.ask("ls-tree", commit, "--", f":(literal){path}")
         if entry.startswith(("100644", "100755")) and _MARK.search(git.run("cat-file", "blob", entry.split()[2])):
             found.append(path)
     return tuple(found)
+
+
+def _put_aside(git: Git, commit: str, file: str) -> list[str]:
+    """List what lies beside a file under a name that git makes where a directory is in its way: `file~side`."""
+    folder = file.rpartition("/")[0]
+    below = ("--", f":(literal){folder}/") if folder else ()
+    said = git.run("ls-tree", "-z", "--name-only", commit, *below).decode(errors="surrogateescape").split("\0")
+    return [name for name in said if name.startswith(f"{file}~")]
 
 
 def conflict_name(line: str) -> str:
