@@ -107,7 +107,7 @@ def test_an_attempt_grows_from_a_candidate_is_scored_and_knows_its_island() -> N
     assert (task.env["BUDWOOD_ISLAND"], task.description) == ("2", "island 2, grown from root")
 
 
-def test_islands_take_turns_and_know_nothing_of_each_other() -> None:
+def test_islands_take_turns_and_each_grows_from_its_own() -> None:
     strategy = make(islands=2, population=3, migrate_every=0, crossover=0)
     tasks = grow(strategy, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
     assert alive(strategy) == [["e1", "e3", "e5"], ["e2", "e4", "e6"]]
@@ -145,11 +145,11 @@ def test_one_that_migrated_has_not_left_while_it_is_anywhere() -> None:
     assert [each.task for each in strategy.judged(3)] == ["root"]
 
 
-def test_a_candidate_that_is_not_let_in_is_rejected_with_the_reason() -> None:
+def test_a_candidate_that_is_not_let_in_is_pruned_with_the_reason() -> None:
     strategy = make(population=1, crossover=0)
     grow(strategy, [5.0, 4.0])
     [judgement] = strategy.judged(2)
-    assert (judgement.decision, judgement.why) == ("rejected", "root is as good or better")
+    assert (judgement.decision, judgement.why) == ("pruned", "root is as good or better")
 
 
 @pytest.mark.parametrize(
@@ -219,18 +219,24 @@ def test_what_lives_on_is_grown_from_and_what_has_left_is_not() -> None:
     assert {task.after for task in tasks[4:]} <= {("e1",), ("e2",)}
 
 
-def test_two_parents_are_merged_unless_one_stands_on_the_other() -> None:
-    merged = [task for task in grow(make(crossover=1.0), [1.0] + [2.0 + n / 10 for n in range(40)]) if task.after[1:]]
+def ancestors(tasks: Sequence[TaskSpec], name: str) -> set[str]:
+    """Collect all that a task stands on, by whichever parent, and itself."""
+    after = {str(task.id): tuple(map(str, task.after)) for task in tasks}
+    return {name}.union(*(ancestors(tasks, parent) for parent in after[name]))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_two_parents_are_merged_unless_one_stands_on_the_other(seed: int) -> None:
+    tasks = grow(make(crossover=0.6, inspirations=2), [1.0] + [2.0 + n * 7 % 11 / 10 for n in range(45)], seed=seed)
+    merged = [task for task in tasks if task.after[1:]]
     assert merged
-    grown = {str(task.id): task.after for task in grow(make(crossover=1.0), [1.0] + [2.0 + n / 10 for n in range(40)])}
     for task in merged:
         first, second = map(str, task.after)
         assert task.allow_unchanged
-        for one, other in ((first, second), (second, first)):
-            path = [one]
-            while grown[path[-1]]:
-                path.append(str(grown[path[-1]][0]))
-            assert other not in path
+        assert first not in ancestors(tasks, second)
+        assert second not in ancestors(tasks, first)
+    for task in tasks[1:]:
+        assert not ancestors(tasks, str(task.id)) & set(map(str, task.reads))
 
 
 def test_two_that_did_not_fit_together_are_not_tried_again() -> None:
@@ -305,14 +311,23 @@ def test_patience_ends_what_brings_no_gain() -> None:
     assert len(grow(make(patience=3), [1.0, 2.0, 1.5, None, 3.0, 1.0, 1.0, 1.0, 9.0])) == 8
 
 
-def test_more_tournament_and_elites_make_a_search_greedier() -> None:
-    """A real effect of the options, on a walk that is the same otherwise."""
-
+def test_a_larger_tournament_makes_a_search_greedier() -> None:
     def parents(**options: object) -> int:
         tasks = grow(make(crossover=0, population=10, **options), [1.0] + [1.0 + (n * 7 % 30) for n in range(60)])
         return len({task.after for task in tasks})
 
     assert parents(tournament=10) < parents(tournament=1)
+
+
+def test_elites_live_on_whatever_is_born() -> None:
+    def left(elites: int) -> list[str]:
+        strategy = make(crossover=0, population=3, offspring=3, elites=elites)
+        grow(strategy, [9.0, 8.0, 7.0, 6.0, 1.0, 2.0, 3.0])
+        return alive(strategy)[0]
+
+    assert left(0) == ["e4", "e5", "e6"]
+    assert left(1) == ["root", "e5", "e6"]
+    assert left(2) == ["root", "e1", "e6"]
 
 
 @pytest.mark.parametrize(

@@ -52,14 +52,23 @@ def test_a_population_gets_better_and_its_best_is_merged(halves: Halves) -> None
     assert sum(numbers) == scores[best]
 
 
-def test_two_parents_are_merged_by_git_and_others_are_shown(halves: Halves) -> None:
-    search(halves, {"attempts": 16, "population": 4, "crossover": 1.0, "inspirations": 2})
+def test_two_parents_are_merged_by_git_and_what_others_changed_is_in_prompts(halves: Halves) -> None:
+    prompts = halves.root.parent / "prompts"
+    prompts.mkdir()
+    script = f"cat > '{prompts}'/$BUDWOOD_TASK\n{EITHER}"
+    search(halves, {"attempts": 16, "population": 4, "crossover": 1.0, "inspirations": 2}, script=script)
     tasks = asked(halves)
     assert any(len(task.after) == 2 for task in tasks.values())
-    shown = next(task for task in tasks.values() if task.reads)
-    assert "# Others that did well" in shown.prompt
-    transcript = halves.call("show", "search", str(shown.id)).out
-    assert str(shown.id) in transcript
+    shown = [task for task in tasks.values() if task.reads and (prompts / str(task.id)).exists()]
+    assert shown
+    for task in shown:
+        _, _, told = (prompts / str(task.id)).read_text().partition("# Others that did well")
+        assert all(f"+{name}\n" in told for name in task.reads), told  # each adds its own name to a file
+
+
+def test_what_is_as_good_as_the_root_is_a_result_though_there_is_no_room_for_it(halves: Halves) -> None:
+    said = search(halves, {"attempts": 3, "population": 1}, script="echo $BUDWOOD_TASK > new.txt", code=0)
+    assert "best    e1  " in said
 
 
 @pytest.mark.parametrize(
@@ -84,7 +93,7 @@ def test_who_has_left_the_population_is_said_in_the_tree(halves: Halves) -> None
     search(halves, {"attempts": 12, "population": 2, "crossover": 0})
     nodes = json.loads(halves.call("tree", "search", "--json").out)["nodes"]
     judged = {node["id"]: node["judgement"] for node in nodes if node["judgement"]}
-    assert {each["decision"] for each in judged.values()} == {"pruned", "rejected"}
+    assert {each["decision"] for each in judged.values()} == {"pruned"}
     assert judged["root"]["why"].endswith("is better")
     assert "12 of 12 attempts ended" in halves.call("status", "search").out
 

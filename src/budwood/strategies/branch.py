@@ -6,7 +6,9 @@ scores, lessons and prompts; must not know how anything is chosen.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from itertools import islice
+from operator import or_
 
 from budwood._core.choice import ROOT
 from budwood._core.model import TaskSpec
@@ -27,6 +29,9 @@ class Branches:
         """Of every candidate."""
         self._parents: dict[str, tuple[str, ...]] = {}
         self._depths: dict[str, int] = {}
+        self._places: dict[str, int] = {}
+        self._lines: dict[str, int] = {}
+        """By candidate, one bit for each that it stands on, and for itself, at that one's place."""
         self._lessons = Lessons()
 
     def grow(self, task: TaskSpec) -> None:
@@ -34,6 +39,8 @@ class Branches:
         name, parents = str(task.id), tuple(map(str, task.after))
         self._parents[name] = parents
         self._depths[name] = self._depths[parents[0]] + 1 if parents else 0
+        self._places[name] = len(self._places)
+        self._lines[name] = reduce(or_, (self._lines[parent] for parent in parents), 1 << self._places[name])
 
     def take(self, told: Told) -> float | None:
         """Take note of an end, and say how good its candidate is; None where nothing came of it."""
@@ -71,6 +78,10 @@ class Branches:
         while here is not None:
             yield here
             here = next(iter(self._parents[here]), None)
+
+    def stands_on(self, name: str, other: str) -> bool:
+        """Say whether a candidate holds another, whichever of its parents has that, or is it."""
+        return bool(self._lines[name] >> self._places[other] & 1)
 
     def _ancestor(self, name: str) -> Ancestor:
         return Ancestor(name, self._scores.get(name))

@@ -174,19 +174,19 @@ class EvolveStrategy(Strategy):
         other = island.parent(random, tournament=self._tournament, but=first)
         if other is None or {first.name, other.name} in self._clashes:
             return (first.name,)
-        if other.name in self._branches.path(first.name):
+        if self._branches.stands_on(first.name, other.name):
             return (first.name,)
-        if first.name in self._branches.path(other.name):
+        if self._branches.stands_on(other.name, first.name):
             return (other.name,)
         return first.name, other.name
 
     def _inspiring(self, island: Island, parents: Sequence[str], random: Random) -> tuple[str, ...]:
         """Choose whose changes an attempt is shown: the best of all, then members of its island, as they are drawn."""
-        known = {ROOT, *(name for parent in parents for name in islice(self._branches.path(parent), CHAIN))}
         drawn = random.sample(island.members, len(island.members))
         best = [] if self._best is None else [self._best]
-        names = dict.fromkeys(member.name for member in (*best, *drawn) if member.name not in known)
-        return tuple(islice(names, self._inspirations))
+        names = dict.fromkeys(member.name for member in (*best, *drawn) if member.name != ROOT)
+        new = (name for name in names if not any(self._branches.stands_on(parent, name) for parent in parents))
+        return tuple(islice(new, self._inspirations))
 
     def _near(self, parents: Sequence[str]) -> Iterator[str]:
         """Name whose lessons have to do with an attempt, the closest first."""
@@ -239,11 +239,9 @@ class EvolveStrategy(Strategy):
             self._note(self._all.migrate())
 
     def _note(self, changes: Changes) -> None:
-        for member, why in changes.left:
-            if not self._all.has(member.name):
-                self._news.append(Judgement(task=member.name, decision="pruned", rank=member.rank, why=why))
-        for member, why in changes.refused:
-            self._news.append(Judgement(task=member.name, decision="rejected", rank=member.rank, why=why))
+        gone = [(member, why) for member, why in changes.left if not self._all.has(member.name)]
+        for member, why in (*gone, *changes.refused):
+            self._news.append(Judgement(task=member.name, decision="pruned", rank=member.rank, why=why))
 
     def _reject(self, told: Told, why: str) -> None:
         self._news.append(Judgement(task=told.task.id, decision="rejected", why=why))
