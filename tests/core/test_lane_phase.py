@@ -60,11 +60,11 @@ def test_a_lane_stands_where_its_tasks_do(tasks: list[TaskState], phase: LanePha
     assert phase_of(tasks) is phase
 
 
-def finished() -> Bench:
-    """Make a run of two lanes, each of which has come to something."""
-    bench = Bench(spec("a", lane="x"), spec("b", lane="y"), lanes=("x", "y"), settings=SETTINGS)
-    bench.fill()
+def finished(*after: str) -> Bench:
+    """Make a run of two lanes, each of which has come to something; the task of the second comes after these."""
+    bench = Bench(spec("a", lane="x"), spec("b", *after, lane="y"), lanes=("x", "y"), settings=SETTINGS)
     for name in "ab":
+        bench.fill()
         left = Left(base="b0", tree=f"t-{name}", candidate=f"c-{name}", commit=f"k-{name}", ref=f"r-{name}", files=1)
         bench.end(name, replace(OK, left=left))
     return bench
@@ -135,3 +135,12 @@ def test_a_conflict_is_merging_while_nobody_is_asked_and_while_an_agent_tries() 
     assert phases(bench) == "merged merging"
     bench.end("resolve-y")
     assert phases(bench) == "merged conflict"
+
+
+def test_a_lane_that_waits_for_the_conflict_of_another_is_not_being_merged() -> None:
+    bench = finished("a")
+    x, y = (Clash(line=f"lane {n}", head=bench.state.heads[f"lane {n}"], onto="o", files=("f",)) for n in "xy")
+    joined(bench, "lane x", "lane y", clashes=(x, y))
+    assert phases(bench) == "merging waiting"
+    bench.record(LaneConflicted(line="lane x", head=x.head, onto="o", branch="lane-x", path="/w", files=("f",)))
+    assert phases(bench) == "conflict waiting"

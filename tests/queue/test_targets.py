@@ -149,6 +149,11 @@ def test_merging_needs_branches(site: Site) -> None:
     assert "review is about merged lanes" in site.call("run", "plan.toml", code=2).err
 
 
+def test_where_copies_have_no_branches_a_branch_to_move_is_of_no_account(site: Site) -> None:
+    site.agents(lane("x", a__txt="a\n"), workspace="copy", into="main")
+    site.call("run", "plan.toml")
+
+
 @pytest.mark.parametrize(("into", "hint"), [("mian", "did you mean"), ("night", "git branch night makes one")])
 def test_a_branch_that_is_not_there_is_refused_before_anything_starts(site: Site, into: str, hint: str) -> None:
     site.agents(lane("x", a__txt="a\n"), review="auto", into=into)

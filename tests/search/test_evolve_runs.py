@@ -66,6 +66,16 @@ def test_two_parents_are_merged_by_git_and_what_others_changed_is_in_prompts(hal
         assert all(f"+{name}\n" in told for name in task.reads), told  # each adds its own name to a file
 
 
+def test_what_did_not_fit_together_is_no_reason_to_have_anything_revised(halves: Halves) -> None:
+    search(halves, {"attempts": 8, "crossover": 1.0}, script='sed -i "2s/.*/$((BUDWOOD_ATTEMPT_SEED % 90))/" left.txt')
+    clashed = [str(task.spec.id) for task in halves.state("search").tasks if task.error_type == "conflict"]
+    assert clashed
+    for words in (["search"], ["search", clashed[0]]):
+        said = halves.call("why", *words)
+        assert "revise" not in said.out + said.err
+        assert "retry" not in said.out + said.err
+
+
 def test_what_is_as_good_as_the_root_is_a_result_though_there_is_no_room_for_it(halves: Halves) -> None:
     said = search(halves, {"attempts": 3, "population": 1}, script="echo $BUDWOOD_TASK > new.txt", code=0)
     assert "best    e1  " in said

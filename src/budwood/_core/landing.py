@@ -13,7 +13,7 @@ _LOST = ENDED_TASK - {TaskPhase.DONE}
 
 
 def asked(state: RunState, event: e.MergeAsked) -> None:
-    """Begin anew: what was held back may be wanted now, and what did not pass is tried again."""
+    """Begin anew: what was broken may be wanted now, and what did not pass is tried again."""
     state.landing.asked = event
     if event.resolve:  # whoever could not solve it before, these have not tried
         resolves = state.landing.resolves
@@ -23,7 +23,7 @@ def asked(state: RunState, event: e.MergeAsked) -> None:
 
 
 def begin_again(state: RunState) -> None:
-    """Let what was held back be wanted again, and what did not pass be verified again where it still matters."""
+    """Let what was broken be wanted again, and what did not pass be verified again where it still matters."""
     verifies = state.landing.verifies
     for commit in [commit for commit, number in verifies.items() if state.tasks[number].phase in _LOST]:
         del verifies[commit]
@@ -151,3 +151,16 @@ def members(state: RunState) -> dict[str, list[int]]:
         if not task.removed and task.spec.errand is None:
             found.setdefault(lane_of(task.spec), []).append(task.number)
     return {line: numbers for line, numbers in found.items() if numbers}
+
+
+def stands_on(state: RunState, line: str) -> list[str]:
+    """List the other lines that tasks of this one need, in the order of lines."""
+    inside = members(state)
+    needed = {lane_of(state.tasks[other].spec) for number in inside.get(line, ()) for other in state.hard[number]}
+    return [other for other in inside if other in needed and other != line]
+
+
+def comes_with_another(state: RunState, line: str) -> bool:
+    """Say whether a line stands on one that is in conflict: once that is solved it may fit by itself."""
+    landing = state.landing
+    return any(other in landing.clashes or other in landing.conflicts for other in stands_on(state, line))

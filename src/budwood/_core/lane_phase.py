@@ -5,8 +5,9 @@ Pure, from the state alone: so after a kill as before it. Must not know git.
 
 from collections.abc import Iterable, Sequence
 
+from budwood._core.landing import comes_with_another
 from budwood._core.model import ENDED_RUN, ENDED_TASK, LanePhase, Review, TaskPhase
-from budwood._core.state import Landing, RunState, TaskState
+from budwood._core.state import RunState, TaskState
 
 
 def lane_phase(state: RunState, line: str, numbers: Iterable[int]) -> LanePhase:
@@ -22,7 +23,7 @@ def lane_phase(state: RunState, line: str, numbers: Iterable[int]) -> LanePhase:
         return by_tasks
     if line in landing.held:
         return LanePhase.BROKEN
-    if queued and _is_joined(landing, line, state.heads.get(line)) and not _is_rejected(tasks):
+    if queued and _is_joined(state, line) and not _is_rejected(tasks):
         return LanePhase.MERGING
     changed_nothing = all(task.phase is TaskPhase.DONE and task.review is None for task in tasks)
     merged = landing.merged.get(line)
@@ -45,10 +46,16 @@ def _is_being_resolved(state: RunState, line: str) -> bool:
     return number is not None and state.tasks[number].phase not in ENDED_TASK
 
 
-def _is_joined(landing: Landing, line: str, head: str | None) -> bool:
-    """Say whether a line is in what was merged last, and in no branch yet; or does not fit, and nobody is asked yet."""
-    last = next(reversed(landing.joins), ())
-    return line in landing.clashes or (line, head) in last
+def _is_joined(state: RunState, line: str) -> bool:
+    """Say whether a line is in what was merged last, and in no branch yet; or does not fit, and nobody is asked yet.
+
+    What waits for another line's conflict to be solved is not worked on.
+    """
+    if line in state.landing.clashes:
+        return not comes_with_another(state, line)
+    last = next(reversed(state.landing.joins.values()), None)
+    fits = last is not None and all(clash.line != line for clash in last.clashes)
+    return last is not None and fits and (line, state.heads.get(line)) in last.lines
 
 
 def _is_rejected(tasks: Iterable[TaskState]) -> bool:

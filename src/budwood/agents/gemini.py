@@ -115,7 +115,8 @@ def _told(transcript: Transcript, *, exit_code: int | None) -> Told:
             (text_at(each, "session_id") for each in transcript.records() if text_at(each, "session_id")), None
         ),
         denied=_denied(last),
-        answered=answered or (None if transcript.cut else False),
+        # A record of an error has nothing of what was before it; without a login nothing was.
+        answered=True if answered else False if kind is OutcomeKind.AUTH and not transcript.cut else None,
     )
 
 

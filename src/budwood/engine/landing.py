@@ -11,10 +11,10 @@ from budwood._core.choice import competes
 from budwood._core.commands import Chore, JoinLines, LookAtConflict, PublishJoint, SolveConflict, Tip
 from budwood._core.events import Clash, ErrandAdded, Event, LaneConflicted, LaneHeld, LanesJoined, MergeStopped
 from budwood._core.ids import free_name, safe_name
-from budwood._core.landing import members
+from budwood._core.landing import comes_with_another, members
 from budwood._core.model import Errand, TaskId, TaskPhase, TaskSpec
 from budwood._core.state import Lines, RunState, TaskState
-from budwood.engine.lines import groups_to_merge, stands_on
+from budwood.engine.lines import groups_to_merge
 from budwood.engine.workshop.orders import branch_names
 from budwood.plans import complete
 
@@ -50,7 +50,7 @@ class Lander:
         if groups or _is_due(state):
             return _merge(state, groups)
         for clash in state.landing.clashes.values():
-            if not _comes_with_another(state, clash):
+            if not comes_with_another(state, clash.line):
                 return _solve(state, clash)
         if state.landing.asked is not None and state.landing.asked.resolve:  # also what a person was asked before
             for conflict in state.landing.conflicts.values():
@@ -136,7 +136,7 @@ def _chain(join: LanesJoined) -> list[str]:
 
 
 def _verified(state: RunState, join: LanesJoined) -> list[Event]:
-    """Return what is still to be known or held back before what was merged may be published; nothing if it may."""
+    """Return what is still to be known or told as broken before what was merged may be published; nothing if it may."""
     if state.settings.verify is None:
         return []
     chain = _chain(join)
@@ -209,12 +209,6 @@ def _solve(state: RunState, clash: Clash | LaneConflicted) -> SolveConflict:
         branch=branch_names(state)[clash.line],
         agent=_resolve(state, clash.line, _resolvers(state)) if _may_try(state, clash) else None,
     )
-
-
-def _comes_with_another(state: RunState, clash: Clash) -> bool:
-    """Say whether a line conflicts with what it stands on in conflict: once that is solved it may fit by itself."""
-    landing = state.landing
-    return any(other in landing.clashes or other in landing.conflicts for other in stands_on(state, clash.line))
 
 
 def _may_try(state: RunState, clash: Clash | LaneConflicted) -> bool:

@@ -7,10 +7,10 @@ git.
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
-from budwood._core.candidates import is_undone, lane_of
+from budwood._core.candidates import is_undone
 from budwood._core.choice import choice, competes
 from budwood._core.cycles import components
-from budwood._core.landing import members
+from budwood._core.landing import members, stands_on
 from budwood._core.model import Review, TaskPhase
 from budwood._core.state import RunState, TaskState
 
@@ -40,13 +40,6 @@ def groups_to_merge(state: RunState, *, partial: bool) -> list[tuple[str, ...]]:
         if new:
             found.append(new)
     return found
-
-
-def stands_on(state: RunState, line: str) -> list[str]:
-    """List the other lines that tasks of this one need, in the order of lines."""
-    inside = members(state)
-    needed = {lane_of(state.tasks[other].spec) for number in inside.get(line, ()) for other in state.hard[number]}
-    return [other for other in inside if other in needed and other != line]
 
 
 def waits_behind(state: RunState, line: str) -> list[str]:

@@ -12,12 +12,11 @@ from msgspec import Struct
 from budwood._core.model import AgentTerms, Reviewer, RunSettings, TaskSpec
 from budwood._core.reserve import is_free, model_of
 from budwood.project.costs import attempt_costs
+from budwood.project.untold import LARGEST
 from budwood.stores import Store
 
 LOOKED_AT = 10
 """Runs that are read, the newest that cost something."""
-LARGEST = 20_000
-"""Attempts of a run that is still read: no agents made more in a night, and reading takes time before the start."""
 
 
 class Expected(Struct, frozen=True, kw_only=True):

@@ -64,7 +64,8 @@ def workspace_terms(
 ) -> WorkspaceTerms:
     """Settle on what a new run's workspaces are, and the commit that they start from."""
     ground = find_ground(project, kind)
-    _refuse_no_branch(ground.repository, resolved.text("into"))
+    if ground.in_git:
+        _refuse_no_branch(ground.repository, resolved.text("into"))
     return WorkspaceTerms(
         kind=kind,
         base=_base(project, ground, resolved, include_dirty=include_dirty),

@@ -55,12 +55,8 @@ def command(run: str, output: str | None, as_json: bool, where: str | None) -> i
             write_json({"run": desk.row.name, "by": found.by, "why": found.why, "best": best, "written": output})
             return 0
         click.echo(str(compared.task))
-        by = {
-            "person": "somebody",
-            "strategy": desk.state.strategy,
-            "score": "nobody" if desk.state.all_ended else "nobody yet",
-        }[found.by]
-        note(f"chosen by {by}: {one_line(found.why)}")
+        by = {"person": "chosen by somebody: ", "strategy": f"chosen by {desk.state.strategy}: ", "score": ""}[found.by]
+        note(f"{by}{one_line(found.why)}")
         score = score_text(compared.score)
         changed = f"{counted(len(compared.files), 'file')} changed"
         note(f"{f'score {score}, ' if score else ''}{changed}: budwood compare {desk.row.name} {compared.task} --diff")

@@ -10,9 +10,9 @@ from budwood.cli.looking import json_option, looking, note, now_ms, store_option
 from budwood.cli.shapes import run_shape
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import tinted
-from budwood.project.costs import untold
 from budwood.project.find import listed
 from budwood.project.times import ago
+from budwood.project.untold import untold_of
 from budwood.project.words import money
 from budwood.stores import Store
 
@@ -57,7 +57,7 @@ def command(everything: bool, as_json: bool, where: str | None) -> None:
 
 def silent(store: Store, rows: Iterable[RunRow]) -> dict[str, int]:
     """Count by run the attempts that did not say what they cost, of those runs that cost something."""
-    return {row.id: untold(store.read(row.id)).total() for row in rows if row.cost_usd}
+    return {row.id: untold_of(store, row).total() for row in rows}
 
 
 def write_runs(

@@ -20,9 +20,9 @@ from budwood.cli.standing import answer_command
 from budwood.cli.tables import Column, write_table
 from budwood.cli.text import bold, dim, one_line, tinted
 from budwood.errors import UsageError
-from budwood.project.costs import untold
 from budwood.project.find import NOT_BEGUN, begin_command, find_run, find_task
 from budwood.project.times import ago, span
+from budwood.project.untold import untold_of
 from budwood.project.words import counted, money, size, some
 from budwood.stores import Store
 
@@ -90,7 +90,7 @@ def _show_run(store: Store, row: RunRow, *, as_json: bool) -> None:
         write_json({"run": shape, "tasks": [task_shape(task) for task in tasks]})
         return
     last = {attempt.task: attempt for attempt in store.attempts(row.id)}
-    unknown = untold(store.read(row.id)) if row.cost_usd else {}
+    unknown = untold_of(store, row)
     now = now_ms()
     wanted = [task for task in tasks if not task.removed]
     cells = [_task_cells(task, last.get(task.number), now, unknown=unknown.get(task.id, 0)) for task in wanted]
@@ -142,7 +142,7 @@ def _show_task(store: Store, row: RunRow, task: TaskRow, *, as_json: bool) -> No
         return
     sandbox = "" if state is None else sandbox_words(state.settings)
     judged = None if stands is None or stands.judgement is None else judgement_words(stands.judgement)
-    unknown = untold(store.read(row.id))[task.id] if task.cost_usd else 0
+    unknown = untold_of(store, row)[task.id] if task.cost_usd else 0
     cost = money(task.cost_usd, guessed=unknown) if task.cost_usd else ""
     more = {"cost": cost, "review": review, "decision": judged, **says, "sandbox": sandbox}
     _write_task_head(row, task, needs=needs, dependants=dependants, more=more)

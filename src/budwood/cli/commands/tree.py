@@ -106,9 +106,8 @@ def _end(tree: Tree) -> Iterator[str]:
     for depth in tree.depths():
         best = "" if depth.best is None else f", best {depth.best:.6g}"
         done = f"{depth.ended} of {counted(depth.tasks, 'task')} ended"
-        promoted = (
-            f", {depth.promoted} promoted" if tree.strategy == "beam" else ""
-        )  # others go on from whatever is good
+        # Only a beam promotes; others go on from whatever is good.
+        promoted = f", {depth.promoted} promoted" if tree.strategy == "beam" else ""
         yield f"depth {depth.depth}: {done}{promoted}{best}"
     if tree.best is not None:
         yield f"best: {tree.best}"

@@ -6,6 +6,7 @@ import click
 import msgspec
 
 from budwood._core.candidates import lane_of
+from budwood._core.choice import competes
 from budwood._core.model import TaskPhase
 from budwood._core.rows import RunRow
 from budwood._core.state import RunState, TaskState
@@ -101,6 +102,7 @@ def _next(scene: Scene, row: RunRow, task: TaskState | None) -> str | None:
 
 def _for_run(state: RunState) -> str | None:
     failed = [each for each in state.tasks if each.phase is TaskPhase.FAILED and not each.removed]
+    failed = [each for each in failed if not competes(state, each)]  # a search goes on without those
     if failed and all(map(does_not_fit, failed)):
         return fit_hint(state, failed)
     if state.landing.held and all(map(is_verify, failed)):
@@ -112,6 +114,8 @@ def _for_task(state: RunState, task: TaskState) -> str | None:
     cause = state.by_id.get(str(task.because), task) if task.phase is TaskPhase.SKIPPED else task
     if lane_of(task.spec) in state.landing.held:
         return broken_hint(state)
+    if competes(state, cause) and (does_not_fit(cause) or not state.asking):
+        return None  # a search goes on without it, or has ended
     if does_not_fit(cause):
         return fit_hint(state, [cause])
     if task.phase in (TaskPhase.FAILED, TaskPhase.CANCELLED, TaskPhase.SKIPPED) and not task.removed:

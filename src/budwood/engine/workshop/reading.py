@@ -122,7 +122,8 @@ def _is_settled(outcome: Outcome) -> bool:
 def _believed(outcome: Outcome, heard: Heard) -> Outcome:
     if heard.kind is OutcomeKind.OK:
         return outcome
-    if heard.kind is OutcomeKind.FAILED and (outcome.steps[-1].name in _JUDGES or outcome.error_type in SETUP):
+    refused = outcome.phase is AttemptPhase.FAILED and outcome.steps[-1].name in _JUDGES
+    if heard.kind is OutcomeKind.FAILED and (refused or outcome.error_type in SETUP):
         return outcome  # what judges it has refused it, or it could not even begin, which says more
     return msgspec.structs.replace(
         outcome,
