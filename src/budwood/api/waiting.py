@@ -79,7 +79,7 @@ def _outcome(driving: Driving) -> Verdict:
 
 
 def _too_slow(within_s: float) -> str:
-    return f"after {within_s:g} s"
+    return f"after {round(within_s, 1):g} s"
 
 
 def _warn_of_missing(hearing: Hearing, *, why: str) -> None:
